@@ -52,8 +52,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
-#ifndef RTLD_DEFAULT
+#if defined(__GLIBC__) && !defined(__USE_GNU)
 #error "include ncz_plugin.h before the headers of the system"
 #endif
 
@@ -153,6 +155,7 @@ enum { NCZP_RANK_MAX = 1024 };
 /* needs both */
 #include "ncz_plugin/caller.h"
 #include "ncz_plugin/config.h"
+#include "ncz_plugin/log.h"
 #include "ncz_plugin/run.h"
 /* need all */
 #include "ncz_plugin/hdf5.h"

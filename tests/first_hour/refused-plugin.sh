@@ -1,19 +1,19 @@
 #!/usr/bin/env -S bash -eu
-# Why a plugin is not used, as in host/docs/src/refused-plugins.md: commands after "!" end with an exit code.
-mkdir /tmp/refused && cd /tmp/refused
+# Why a plugin is not used, as in host/docs/src/refused-plugins.md. Commands after "!" must fail.
+cd "$(mktemp -d)"
 ncz new-codec acme-fp2 --id 32901 --c
 (cd acme-fp2 && cc -shared -fPIC -O2 -fvisibility=hidden -I include -o libh5acme_fp2.so acme_fp2.c)
 mkdir plugins && cp acme-fp2/libh5acme_fp2.so plugins/
 
 # not on the path
-! ncz plugins why acme-fp2
-! ncz plugins why plugins/libh5acme_fp2.so
-export HDF5_PLUGIN_PATH=$PWD/plugins
+! ncz plugins why acme-fp2 || exit 1
+! ncz plugins why plugins/libh5acme_fp2.so || exit 1
+export HDF5_PLUGIN_PATH=plugins
 ncz plugins why acme-fp2
 
 # writable by others
 chmod o+w plugins/libh5acme_fp2.so
-! ncz plugins why acme-fp2
+! ncz plugins why acme-fp2 || exit 1
 chmod o-w plugins/libh5acme_fp2.so
 
 # for another machine
@@ -26,4 +26,4 @@ rm plugins/libother.so
 ncz plugins lock --output plugins.lock
 echo changed >> plugins/libh5acme_fp2.so
 ncz plugins why libh5acme_fp2.so --plugin-lock plugins.lock | cut -d : -f 1,2
-! ncz plugins lock --output plugins.lock --check
+! ncz plugins lock --output plugins.lock --check || exit 1

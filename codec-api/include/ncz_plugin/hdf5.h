@@ -27,21 +27,24 @@ enum {
 /* A chunk that decodes to more bytes is refused. */
 #define NCZP_DECODED_MAX ((size_t)((uint64_t)4 << 30 > SIZE_MAX ? SIZE_MAX / 2 : (uint64_t)4 << 30))
 
-/* The filter function; 0 is failure, and then `*buf` is as it was. */
-static inline size_t nczp_filter(const ncz_codec *codec, void *caller, unsigned flags, size_t count,
-                                 const unsigned *given, size_t nbytes, size_t *buf_size, void **buf) {
+/* Encodes or decodes a chunk; 0 is failure, and then `*buf` is as it was. */
+static inline size_t nczp_filter_chunk(const ncz_codec *codec, void *caller, unsigned flags, size_t count,
+                                       const unsigned *given, size_t nbytes, size_t *buf_size, void **buf,
+                                       nczp_failure *failure) {
     uint32_t words[NCZ_KEYS_MAX];
-    ncz_error error = {0, 0, NULL, 0, 0, 0};
+    ncz_error *error = &failure->error;
     bool decodes = flags & NCZP_FLAG_REVERSE;
     size_t stated = NCZ_NO_LENGTH, capacity, len = 0;
     if (!buf || !buf_size || !*buf || !nbytes || nbytes > PTRDIFF_MAX) return 0;
-    if (nczp_of_words(codec, given, count, false, words, &error)) return 0;
-    ncz_call call = {words, NULL, (const uint8_t *)*buf, nbytes, NULL, 0, 0, &error};
-    if (decodes && nczp_stated(codec, call, &stated)) return 0;
+    if ((failure->status = nczp_of_words(codec, given, count, false, words, error))) return 0;
+    ncz_call call = {words, NULL, (const uint8_t *)*buf, nbytes, NULL, 0, 0, error};
+    if (decodes && (failure->status = nczp_stated(codec, call, &stated))) return 0;
     if (!decodes) capacity = nczp_most(codec, words, nbytes);
     else if (stated != NCZ_NO_LENGTH) capacity = stated;
     else capacity = nbytes < NCZP_DECODED_MAX / 4 ? nbytes * 4 : NCZP_DECODED_MAX;
+    failure->status = ncz_fail(error, NCZ_ERROR_UNSUPPORTED, "a chunk of this length");
     if (!capacity || capacity == NCZ_NO_LENGTH || (decodes && capacity > NCZP_DECODED_MAX)) return 0;
+    failure->status = nczp_no_memory(error);
     if (codec->scratch_new && !(call.scratch = codec->scratch_new(words))) return 0;
 
     nczp_allocator memory = nczp_allocator_of(caller, decodes);
@@ -49,13 +52,13 @@ static inline size_t nczp_filter(const ncz_codec *codec, void *caller, unsigned 
     while ((block = (uint8_t *)memory.allocate(capacity, 0))) {
         call.output = block;
         call.output_capacity = capacity;
-        int32_t status = nczp_run(codec, decodes, call, &len);
+        int32_t status = failure->status = nczp_run(codec, decodes, call, &len);
         if (!status && len) break;
         memory.release(block);
         block = NULL;
         bool is_guess = decodes && stated == NCZ_NO_LENGTH && capacity < NCZP_DECODED_MAX;
         if (status != NCZ_ERROR_OUTPUT_FULL || !is_guess) break;
-        capacity = error.second == 1 && error.first > capacity ? (size_t)error.first : capacity * 2;
+        capacity = error->second == 1 && error->first > capacity ? (size_t)error->first : capacity * 2;
         if (capacity > NCZP_DECODED_MAX) capacity = NCZP_DECODED_MAX;
     }
     if (call.scratch) codec->scratch_free(call.scratch);
@@ -67,6 +70,16 @@ static inline size_t nczp_filter(const ncz_codec *codec, void *caller, unsigned 
     memory.release(*buf);
     *buf = block;
     *buf_size = capacity;
+    return len;
+}
+
+/* The filter function. */
+static inline size_t nczp_filter(const ncz_codec *codec, void *caller, unsigned flags, size_t count,
+                                 const unsigned *given, size_t nbytes, size_t *buf_size, void **buf) {
+    nczp_failure failure;
+    nczp_begin(&failure);
+    size_t len = nczp_filter_chunk(codec, caller, flags, count, given, nbytes, buf_size, buf, &failure);
+    if (!len) nczp_log(codec, flags & NCZP_FLAG_REVERSE ? "decode" : "encode", &failure, caller);
     return len;
 }
 
@@ -157,25 +170,32 @@ static inline bool nczp_hdf5_chunk(const nczp_libhdf5 *h5, int64_t dcpl, int64_t
     return is_found;
 }
 
-static inline bool nczp_set_local_with(const ncz_codec *codec, const nczp_libhdf5 *h5, int64_t dcpl, int64_t type) {
+static inline bool nczp_set_local_with(const ncz_codec *codec, const nczp_libhdf5 *h5, int64_t dcpl, int64_t type,
+                                       nczp_failure *failure) {
     unsigned flags = 0, given[NCZ_KEYS_MAX];
     uint32_t words[NCZ_KEYS_MAX];
     uint64_t shape[NCZP_HDF5_RANK_MAX + 1];
     size_t count = NCZ_KEYS_MAX;
     ncz_chunk chunk;
-    ncz_error error = {0, 0, NULL, 0, 0, 0};
+    ncz_error *error = &failure->error;
+    failure->status = ncz_fail(error, NCZ_ERROR_UNSUPPORTED, "libhdf5 does not describe the dataset");
     return h5->get_filter(dcpl, codec->filter_id, &flags, &count, given, 0, NULL, NULL) >= 0 &&
-           !nczp_of_words(codec, given, count, true, words, &error) && nczp_hdf5_chunk(h5, dcpl, type, shape, &chunk) &&
-           !nczp_localize(codec, &chunk, words, &error) &&
+           nczp_hdf5_chunk(h5, dcpl, type, shape, &chunk) &&
+           !(failure->status = nczp_of_words(codec, given, count, true, words, error)) &&
+           !(failure->status = nczp_localize(codec, &chunk, words, error)) &&
            h5->modify_filter(dcpl, codec->filter_id, flags, nczp_key_count(codec), words) >= 0;
 }
 
 /* The filter's `set_local`: puts the words for a dataset into its creation properties. */
 static inline int nczp_set_local(const ncz_codec *codec, void *caller, int64_t dcpl, int64_t type) {
     nczp_libhdf5 h5;
+    nczp_failure failure;
+    nczp_begin(&failure);
+    failure.status = ncz_fail(&failure.error, NCZ_ERROR_UNSUPPORTED, "the caller is no libhdf5 of 1.10 or later");
     nczp_library library = nczp_open(caller);
-    bool is_done = nczp_find_libhdf5(library, &h5) && nczp_set_local_with(codec, &h5, dcpl, type);
+    bool is_done = nczp_find_libhdf5(library, &h5) && nczp_set_local_with(codec, &h5, dcpl, type, &failure);
     nczp_close(library);
+    if (!is_done) nczp_log(codec, "set_local", &failure, caller);
     return is_done ? 0 : -1;
 }
 

@@ -28,6 +28,12 @@ static inline int nczp_nc_status(int32_t status) {
     return !status ? 0 : status == NCZ_ERROR_CONFIG ? NCZP_NC_EINVAL : NCZP_NC_EFILTER;
 }
 
+/* Prints what failed, and returns the error of netCDF. */
+static inline int nczp_nc_failed(const ncz_codec *codec, const char *call, const nczp_failure *failure, void *caller) {
+    nczp_log(codec, call, failure, caller);
+    return nczp_nc_status(failure->status);
+}
+
 /* A text in memory from malloc, ended by a zero byte; `text` is null if there was no memory. */
 typedef struct nczp_text {
     char *text;
@@ -57,12 +63,15 @@ static inline bool nczp_copy_words(const ncz_codec *codec, const uint32_t *words
     return *copy || !len;
 }
 
-static inline int nczp_codec_to_hdf5(const ncz_codec *codec, const char *json, size_t *count, unsigned **words) {
+static inline int nczp_codec_to_hdf5(const ncz_codec *codec, void *caller, const char *json, size_t *count,
+                                     unsigned **words) {
     uint32_t made[NCZ_KEYS_MAX];
+    nczp_failure failure;
+    nczp_begin(&failure);
     if (!json || !count || !words) return NCZP_NC_EINVAL;
     nczp_span text = {json, json + strlen(json)};
-    int32_t status = nczp_of_json(codec, text, NCZ_NUMCODECS, true, NULL, made, NULL);
-    if (status) return nczp_nc_status(status);
+    failure.status = nczp_of_json(codec, text, NCZ_NUMCODECS, true, NULL, made, &failure.error);
+    if (failure.status) return nczp_nc_failed(codec, "NCZ_codec_to_hdf5", &failure, caller);
     unsigned *copy;
     if (!nczp_copy_words(codec, made, &copy)) return NCZP_NC_ENOMEM;
     *words = copy;
@@ -70,13 +79,16 @@ static inline int nczp_codec_to_hdf5(const ncz_codec *codec, const char *json, s
     return 0;
 }
 
-static inline int nczp_hdf5_to_codec(const ncz_codec *codec, size_t count, const unsigned *given, char **json) {
+static inline int nczp_hdf5_to_codec(const ncz_codec *codec, void *caller, size_t count, const unsigned *given,
+                                     char **json) {
     uint32_t words[NCZ_KEYS_MAX];
+    nczp_failure failure;
+    nczp_begin(&failure);
     nczp_text made = {NULL, 0, 0, false};
     ncz_sink sink = {&made, nczp_text_write};
     if (!json) return NCZP_NC_EINVAL;
-    int32_t status = nczp_of_words(codec, given, count, true, words, NULL);
-    if (status) return nczp_nc_status(status);
+    failure.status = nczp_of_words(codec, given, count, true, words, &failure.error);
+    if (failure.status) return nczp_nc_failed(codec, "NCZ_hdf5_to_codec", &failure, caller);
     nczp_put_config(codec, words, codec->name, &sink);
     if (made.has_failed) {
         free(made.text);
@@ -150,14 +162,21 @@ static inline int nczp_modify_parameters(const ncz_codec *codec, void *caller, i
     ncz_chunk chunk;
     nczp_libnetcdf nc;
     unsigned *new_visible, *new_working;
+    nczp_failure failure;
+    nczp_begin(&failure);
     if (!visible_count || !visible || !working_count || !working) return NCZP_NC_EINVAL;
     nczp_library library = nczp_open(caller);
     int status = NCZP_NC_EFILTER;
     if (nczp_find_libnetcdf(library, &nc)) status = nczp_netcdf_chunk(&nc, ncid, varid, shape, &chunk);
     nczp_close(library);
-    if (!status) status = nczp_nc_status(nczp_of_words(codec, *visible, *visible_count, true, words, NULL));
-    if (!status) status = nczp_nc_status(nczp_localize(codec, &chunk, words, NULL));
-    if (status) return status;
+    if (status) {
+        failure.status = ncz_fail(&failure.error, NCZ_ERROR_UNSUPPORTED, "libnetcdf does not describe the variable");
+        nczp_log(codec, "NCZ_modify_parameters", &failure, caller);
+        return status;
+    }
+    failure.status = nczp_of_words(codec, *visible, *visible_count, true, words, &failure.error);
+    if (!failure.status) failure.status = nczp_localize(codec, &chunk, words, &failure.error);
+    if (failure.status) return nczp_nc_failed(codec, "NCZ_modify_parameters", &failure, caller);
     if (!nczp_copy_words(codec, words, &new_visible)) return NCZP_NC_ENOMEM;
     if (!nczp_copy_words(codec, words, &new_working)) {
         free(new_visible);
@@ -173,10 +192,10 @@ static inline int nczp_modify_parameters(const ncz_codec *codec, void *caller, i
 
 #define NCZP_NCZARR(codec)                                                                                            \
     static int nczp_codec_to_hdf5_of_codec(const char *json, size_t *count, unsigned **words) {                       \
-        return nczp_codec_to_hdf5(&(codec), json, count, words);                                                      \
+        return nczp_codec_to_hdf5(&(codec), __builtin_return_address(0), json, count, words);                         \
     }                                                                                                                 \
     static int nczp_hdf5_to_codec_of_codec(size_t count, const unsigned *words, char **json) {                        \
-        return nczp_hdf5_to_codec(&(codec), count, words, json);                                                      \
+        return nczp_hdf5_to_codec(&(codec), __builtin_return_address(0), count, words, json);                         \
     }                                                                                                                 \
     static int nczp_modify_of_codec(int ncid, int varid, size_t *visible_count, unsigned **visible,                   \
                                     size_t *working_count, unsigned **working) {                                      \

@@ -84,7 +84,8 @@ fn reason(Obstacle { variables, what, why }: &Obstacle) -> String {
         (Some(package), _) => format!("with the package {package} for the {what}{of}"),
         (None, _) => match what {
             What::Type(_) | What::Codec(_) => format!("not the {what}{of}"),
-            What::Format(_) | What::Form(_) => format!("not {what}{of}"),
+            What::Form(_) => format!("not {what}{of}"),
+            What::Format(_) => format!("it does not read {what}{of}"),
         },
     }
 }

@@ -34,13 +34,13 @@ OCEAN: NCZarr 2, keys in attributes (netcdf-c 4.9.3 and later)
 
   read by      tested
   netcdf-c     4.10.1    yes
-  HDF5         2.0.0     no: not NCZarr
+  HDF5         2.0.0     no: it does not read NCZarr
   zarr-python  3.1.6     in part: wrong values of /air_temperature, /sea_surface_temperature, /model/salinity, because of shuffle without the size of elements
   xarray       2026.9.0  in part: wrong values of /air_temperature, /sea_surface_temperature, /model/salinity, because of shuffle without the size of elements
   zarrs        0.2.3     in part: not shuffle without the size of elements of /air_temperature, /sea_surface_temperature, /model/salinity; not big-endian numbers of /model/depth, /model/salinity
   tensorstore  0.1.86    in part: not several codecs of /air_temperature, /sea_surface_temperature, /model/salinity
   GDAL         -         in part: not shuffle without the size of elements of /air_temperature, /sea_surface_temperature, /model/salinity
-  MATLAB       -         no: not NCZarr
+  MATLAB       -         no: it does not read NCZarr
 ";
     assert_eq!(text, wanted);
     assert_eq!(run.stderr, "");

@@ -32,7 +32,7 @@ fn info_ends_with_who_reads_a_dataset_and_why_not() {
     let wanted = "
   read by      tested
   netcdf-c     4.10.1    yes
-  HDF5         2.0.0     no: not NCZarr
+  HDF5         2.0.0     no: it does not read NCZarr
   zarr-python  3.1.6     in part: wrong values of /air_temperature, /sea_surface_temperature, /model/salinity, because of shuffle without the size of elements
 ";
     assert!(text.contains(wanted), "{text}");

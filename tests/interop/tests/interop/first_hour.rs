@@ -73,9 +73,10 @@ fn the_scripts_have_only_commands_of_the_documents() {
     }
 }
 
-/// A line without what belongs to no command: a prompt, a comment, and the `!` before what ends with another exit code.
+/// A line without what belongs to no command: a prompt, a comment, and `! .. || exit 1` around what must fail.
 fn command(line: &str) -> &str {
     let line = line.strip_prefix("$ ").or(line.strip_prefix("! ")).unwrap_or(line);
+    let line = line.strip_suffix(" || exit 1").unwrap_or(line);
     line.split(" # ").next().unwrap_or_default().trim_end()
 }
 

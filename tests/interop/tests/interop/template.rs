@@ -31,6 +31,24 @@ const ROOT_MODULE: &str = "_1as_0lib_1header_0root_bmodule_bloader";
 const BUILDING: Duration = Duration::from_secs(900);
 const RUNNING: Duration = Duration::from_secs(180);
 
+/// Makes h5py fail twice.
+const REFUSED: &str = r#"
+import h5py
+with h5py.File("v.h5", "w") as file:
+    made = {"shape": (9,), "dtype": "i1", "chunks": (9,), "compression": 32802}
+    try:
+        file.create_dataset("v", **made, compression_opts=(999,))
+        raise SystemExit("not refused")
+    except ValueError:
+        pass
+    file.create_dataset("w", **made).id.write_direct_chunk((0,), bytes([9, 0, 0, 0, 0, 0, 0, 0, 1]))
+    try:
+        file["w"][...]
+        raise SystemExit("not refused")
+    except OSError:
+        pass
+"#;
+
 /// A filter of the template: both are one format.
 struct Filter {
     id: u32,
@@ -119,6 +137,7 @@ fn the_example_in_c_needs_no_rust_and_writes_the_same_streams() {
     reads_json(folder.path());
     h5py_and_netcdf_use_it(&C, &["h5py", "netcdf"], folder.path());
     the_chunk_gives_the_distance(folder.path());
+    the_log_says_what_h5py_does_not(folder.path());
 }
 
 #[test]
@@ -310,6 +329,31 @@ fn the_chunk_gives_the_distance(folder: &Path) {
     let chain = bind(&registry, &filters([(C.id, &[][..])]), "<f8", &[500], Container::NczarrV2);
     let mut scratch = chain.scratch();
     assert!(chain.encode(&mut scratch, &doubles).unwrap().to_vec() == stream(8, &doubles));
+}
+
+/// h5py refuses words, and then a chunk that was cut, with messages that do not say why.
+fn the_log_says_what_h5py_does_not(folder: &Path) {
+    let Ok(python) = python() else { return };
+    let out = tempfile::tempdir().unwrap();
+    let log = out.path().join("log");
+    let env = [
+        ("HDF5_PLUGIN_PATH", folder.as_os_str()),
+        ("NCZ_LOG", OsStr::new("error")),
+        ("NCZ_LOG_FILE", log.as_os_str()),
+    ];
+    let mut command = python.command(&env);
+    command.arg("-c").arg(REFUSED).current_dir(out.path());
+    run(&mut command, RUNNING).unwrap().success("h5py").unwrap();
+    let printed = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = printed.lines().collect();
+    let starts = [
+        "ncz: my-cdelta8: set_local -> failed: the configuration is not usable: cd_values[0]: expected an integer from 1 to 255",
+        "ncz: my-cdelta8: decode -> failed: the stream is truncated (called by /",
+    ];
+    assert_eq!(lines.len(), starts.len(), "{printed}");
+    for (line, start) in lines.iter().zip(starts) {
+        assert!(line.starts_with(start) && line.contains("libhdf5"), "{printed}");
+    }
 }
 
 /// A program writes and reads 20 x 50 numbers with these words: the first chunk is the stream of `data` with the

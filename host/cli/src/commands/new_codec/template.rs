@@ -38,6 +38,7 @@ const HEADERS: [(&str, &str); 10] = [
     header!("ncz_plugin/error.h"),
     header!("ncz_plugin/hdf5.h"),
     header!("ncz_plugin/json.h"),
+    header!("ncz_plugin/log.h"),
     header!("ncz_plugin/native.h"),
     header!("ncz_plugin/nczarr.h"),
     header!("ncz_plugin/run.h"),
