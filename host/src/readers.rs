@@ -66,7 +66,7 @@ pub enum What {
     Format(&'static str),
     /// The type of the elements.
     Type(String),
-    /// A codec, by its name.
+    /// A codec, by its name; as the metadata have it if the reader reads it by another name.
     Codec(String),
     /// The form of an array, as a noun.
     Form(&'static str),
@@ -181,14 +181,17 @@ fn of_codecs<'a>(
 ) -> impl Iterator<Item = (What, Unread)> + 'a {
     spec.stages().iter().filter_map(move |stage| {
         let codec = info(stage, registry, format);
-        let why = match (stage, home(format)) {
+        let (name, why) = match (stage, home(format)) {
             // A codec can have several names, which not every reader knows.
             (StageSpec::Json { dialect, name, .. }, CodecHome::Zarr(of)) if *dialect == of => {
-                setup.unread_name(of, name)?
+                let why = setup.unread_name(of, name)?;
+                // Its common name would be that of a codec which the reader has.
+                let is_read = setup.unread_codec(&codec, CodecHome::Zarr(of)).is_none();
+                (if is_read { name.clone() } else { codec.name.to_string() }, why)
             }
-            (_, home) => setup.unread_codec(&codec, home)?,
+            (_, home) => (codec.name.to_string(), setup.unread_codec(&codec, home)?),
         };
-        Some((What::Codec(codec.name.to_string()), why))
+        Some((What::Codec(name), why))
     })
 }
 

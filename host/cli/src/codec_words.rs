@@ -88,7 +88,11 @@ fn numbered(name: &str, params: &[u32], element: Option<u64>) -> String {
     if name == "shuffle" {
         return shuffle(params.first().copied().map(u64::from), element);
     }
-    params.iter().fold(name.to_owned(), |words, param| format!("{words} {param}"))
+    match params {
+        // Levels below 0 are those of fast compression.
+        [level] if name == "zstd" => format!("zstd {}", level.cast_signed()),
+        _ => params.iter().fold(name.to_owned(), |words, param| format!("{words} {param}")),
+    }
 }
 
 fn shuffle(size: Option<u64>, element: Option<u64>) -> String {
@@ -203,6 +207,8 @@ mod tests {
             ("", "none"),
             ("shuffle|zstd,3", "shuffle | zstd 3"),
             ("2,4|1,4", "shuffle | zlib 4"),
+            ("zstd,4294967291", "zstd -5"),
+            ("32015,4294967291", "zstd -5"),
             ("32008,0,2", "bitshuffle 0 2"),
             ("55555,7,8", "HDF5 filter 55555 7 8"),
             (blosc, "blosc lz4 5 bitshuffle"),

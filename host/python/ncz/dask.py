@@ -159,7 +159,7 @@ class Plan:
     def finish(self, *, verify: bool = False) -> CopySummary:
         """Make the parts the target, when all of them are complete.
 
-        If that is done already, the summary has no variables, and a note says so.
+        If that is done already, only ``verify=True`` can tell; the summary then has no variables, and a note says so.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Plan:
         Raises
         ------
         Error
-            Names the parts that are not complete.
+            Names the parts that are not complete; or the copy was probably finished before.
         """
         return self._step(CopySummary, "--finish", {"verify": verify})
 
@@ -185,8 +185,10 @@ class Plan:
                 return _report(of, ["copy", step, str(file)], {**self._options, **options})
             except Error as error:
                 # The file is gone when the message is read.
-                command = rf"run ncz copy --part \S+ {re.escape(str(file))}"
-                raise Error(re.sub(command, "make them with plan.run", str(error))) from None
+                name = re.escape(str(file))
+                text = re.sub(rf"run ncz copy --part \S+ {name}", "make them with plan.run", str(error))
+                text = re.sub(rf"ncz copy --finish {name} --verify", "plan.finish(verify=True)", text)
+                raise Error(text) from None
 
 
 def plan_copy(source: Location, target: Location, *, parts: int | None = None, **options: Any) -> Plan:

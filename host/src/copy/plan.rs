@@ -8,6 +8,7 @@ use ncz_model::{
     VariableError,
 };
 use ncz_registry::spec::{ChainSpec, StageSpec};
+use ncz_zarr::metadata::codec_of_little_endian;
 use serde_json::json;
 
 use super::kept_codecs::kept_filters;
@@ -93,32 +94,15 @@ pub(super) fn plan(
             }
         }
         fit(source.hierarchy(), options, original, variable);
-        match &plan.codecs {
-            Codecs::Keep => {
-                let mut kept = kept_filters(source, original, variable, format);
-                // Readers of version 3 take numbers that enter a filter for little-endian ones.
-                if kept.is_err()
-                    && let Some(little) = version::little_endian(variable, format)
-                    && let Ok(filters) = kept_filters(source, original, &little, format)
-                {
-                    *variable = little;
-                    kept = Ok(filters);
-                }
-                variable.filters = kept?;
+        let little = version::little_endian(variable, format);
+        let given = give_codecs(source, original, variable, format, &plan.codecs);
+        match little {
+            // Readers of version 3 take numbers that enter a filter for little-endian ones.
+            Some(mut little) if given.is_err() || codec_of_little_endian(variable, format).is_some() => {
+                give_codecs(source, original, &mut little, format, &plan.codecs)?;
+                *variable = little;
             }
-            Codecs::Spec(spec) => {
-                let chain = source.session().define(variable, format, spec)?;
-                if format.is_netcdf() && !chain.is_empty() {
-                    variable.filters = netcdf::chosen_filters(source.session(), variable, format, spec)?;
-                }
-            }
-            Codecs::Sensible if format.is_netcdf() => {
-                variable.filters =
-                    netcdf::chosen_filters(source.session(), variable, format, &netcdf::usual(variable))?;
-            }
-            Codecs::Sensible => {
-                source.session().define(variable, format, &sensible(original, format))?;
-            }
+            _ => given?,
         }
         let one_block = matches!(variable.storage, Storage::Contiguous | Storage::Compact);
         let filtered = plan.codecs != Codecs::Keep && !variable.filters.is_empty();
@@ -139,6 +123,34 @@ pub(super) fn plan(
     }
     hierarchy.xarray = !options.noxarray && !format.is_netcdf();
     Ok(hierarchy)
+}
+
+/// Gives a variable of the copy the codecs that are asked for.
+fn give_codecs(
+    source: &dyn Container,
+    original: &Variable,
+    variable: &mut Variable,
+    format: Format,
+    codecs: &Codecs,
+) -> Result<(), CopyError> {
+    let session = source.session();
+    match codecs {
+        Codecs::Keep => variable.filters = kept_filters(source, original, variable, format)?,
+        Codecs::Spec(spec) => {
+            let spec = version::of_byte_order(spec, original, variable);
+            let chain = session.define(variable, format, &spec)?;
+            if format.is_netcdf() && !chain.is_empty() {
+                variable.filters = netcdf::chosen_filters(session, variable, format, &spec)?;
+            }
+        }
+        Codecs::Sensible if format.is_netcdf() => {
+            variable.filters = netcdf::chosen_filters(session, variable, format, &netcdf::usual(variable))?;
+        }
+        Codecs::Sensible => {
+            session.define(variable, format, &sensible(original, format))?;
+        }
+    }
+    Ok(())
 }
 
 /// The format of a copy.

@@ -36,6 +36,15 @@ pub(super) fn little_endian(variable: &Variable, format: Format) -> Option<Varia
     Some(variable)
 }
 
+/// Codecs for numbers in the byte order of the copy.
+pub(super) fn of_byte_order(spec: &ChainSpec, original: &Variable, planned: &Variable) -> ChainSpec {
+    let is_swapped = planned.dtype != original.dtype && planned.dtype == original.dtype.to_little();
+    match is_swapped {
+        true => ChainSpec::new(spec.stages().iter().map(of_little_endian).collect()),
+        false => spec.clone(),
+    }
+}
+
 /// A codec for little-endian numbers: the types in its configuration are those.
 fn of_little_endian(stage: &StageSpec) -> StageSpec {
     let mut stage = stage.clone();
@@ -68,11 +77,9 @@ pub(super) fn filters(
         ),
     };
     let agreed = source.agreed_filters(original, from)?;
-    let mut spec =
+    let spec =
         ChainSpec::from_json(from.dialect(), &json::to_values(&agreed)).map_err(|error| failed(&error))?;
-    if planned.dtype != original.dtype && planned.dtype == original.dtype.to_little() {
-        spec = ChainSpec::new(spec.stages().iter().map(of_little_endian).collect());
-    }
+    let spec = of_byte_order(&spec, original, planned);
     let chain = source.session().bind(planned, format, &spec)?;
     let stored = chain.stored_json(format.dialect()).map_err(|error| failed(&error))?;
     Ok(stored.into_iter().map(Json::from).collect())

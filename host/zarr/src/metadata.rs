@@ -33,6 +33,7 @@ mod v3;
 mod write;
 
 pub use self::read::read;
+pub use self::v3::codec_of_little_endian;
 pub use self::write::{consolidated_document, group_documents, variable_documents, write};
 
 /// A source of metadata documents. Stores implement it, which keeps this module free of I/O.

@@ -27,6 +27,28 @@ for name, dtype, codec in [
     array[:4] = values[:4] + (0.3 if np.dtype(dtype).kind == "f" else 0)
 "#;
 
+const ROUNDED: &str = r#"
+import sys, numpy as np, zarr
+group = zarr.create_group(sys.argv[1], zarr_format=2)
+for name in ["kept", "plain"]:
+    array = group.create_array(name, shape=40, chunks=10, dtype=">f8", filters=None, compressors=None)
+    array[:] = np.linspace(0, 1, 40)
+"#;
+
+/// What zarr-python reads of the codec of the second argument is what numcodecs makes of the values.
+const ENCODED: &str = r#"
+import sys, numcodecs as n, numpy as np, zarr
+array = zarr.open_array(sys.argv[1], mode="r")
+values = np.linspace(0, 1, 40)
+made = {
+    "bitround": lambda: n.BitRound(10).encode(values.copy()).view("<f8"),
+    "delta": lambda: values,
+    "astype": lambda: values.astype("<f4").astype("<f8"),
+}[sys.argv[2]]()
+assert array.filters, array.metadata
+assert np.allclose(array[:], made, rtol=0, atol=1e-15 if sys.argv[2] == "delta" else 0), array[:]
+"#;
+
 const SAME: &str = r#"
 import sys, numpy as np, zarr
 one, other = (zarr.open_group(path, mode="r") for path in sys.argv[1:])
@@ -59,5 +81,30 @@ fn copies_to_version_3_keep_codecs_that_zarr_python_reads_there() {
             let codec: Value = serde_json::from_str(codec).unwrap();
             assert!(codecs.as_array().unwrap().contains(&codec), "{codecs}");
         }
+    }
+}
+
+#[test]
+fn codecs_that_take_little_endian_numbers_get_them_in_version_3() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (plain, source, kept) = (at("plain.zarr"), at("in.zarr"), at("kept.zarr"));
+    python.run_code(ROUNDED, &[&plain], &[]).unwrap();
+    ncz(["copy", &plain, &source, "--codec", r#"kept={"id":"bitround","keepbits":10}"#]).ends(0);
+    let said = ncz(["copy", &source, &kept, "--format", "zarr3", "--verify"]).ends(0).stderr;
+    assert!(said.contains("/kept: stored as little-endian numbers"), "{said}");
+    python.run_code(ENCODED, &[&at("kept.zarr/kept"), "bitround"], &[]).unwrap();
+    for (name, codec) in [
+        ("bitround", r#"{"id":"bitround","keepbits":10}"#),
+        ("delta", r#"{"id":"delta","dtype":">f8"}"#),
+        ("delta", r#"{"id":"delta","dtype":"<f8"}"#),
+        ("astype", r#"{"id":"astype","encode_dtype":">f4","decode_dtype":">f8"}"#),
+    ] {
+        let target = at("chosen.zarr");
+        let args = ["copy", &source, &target, "--format", "zarr3", "--codec", &format!("plain={codec}")];
+        let said = ncz(args.iter().chain(&["--verify", "--overwrite"])).ends(0).stderr;
+        assert!(said.contains("/kept, /plain: stored as little-endian numbers"), "{said}");
+        python.run_code(ENCODED, &[&at("chosen.zarr/plain"), name], &[]).unwrap();
     }
 }

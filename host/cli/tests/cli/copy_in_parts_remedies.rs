@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::bench::{assert_same_data, big_dataset, ncz, ocean, run};
+use crate::bench::{Run, assert_same_data, big_dataset, ncz, ocean, run};
 use crate::copy_in_parts::{Place, assert_same_objects};
 
 /// Writes the same bytes again, later.
@@ -122,7 +122,10 @@ fn several_finishes_at_the_same_time_make_one_copy() {
             let calls: Vec<_> = (0..6).map(|_| scope.spawn(finish)).collect();
             calls.into_iter().map(|call| call.join().unwrap()).collect()
         });
-        assert!(done.iter().all(|done| done.code == 0), "{done:#?}");
+        // One that begins when another has ended sees only the metadata.
+        let is_late = |done: &Run| done.code == 3 && done.stderr.contains("it was probably finished before");
+        assert!(done.iter().all(|done| done.code == 0 || is_late(done)), "{done:#?}");
+        assert!(done.iter().any(|done| done.code == 0), "{done:#?}");
         assert_same_data(&ocean(), &place.path("target"));
         assert!(!place.path("target.ncz-parts").exists());
     }
@@ -153,7 +156,7 @@ fn a_part_that_still_runs_says_that_the_copy_is_finished() {
     let said = again.wait_with_output().unwrap();
     let text = String::from_utf8(said.stderr).unwrap();
     assert_eq!(said.status.code(), Some(3), "{text}");
-    assert!(text.contains("the copy is finished already"), "{text}");
+    assert!(text.contains("it was probably finished before"), "{text}");
     assert!(!place.path("target.ncz-parts").exists());
     assert_same_data(&source, &place.path("target"));
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ncz_test_support::unpack;
+use ncz_test_support::{python, unpack};
 use serde_json::json;
 
 use crate::bench::{ncz, ocean};
@@ -157,4 +157,24 @@ fn codec_says_who_reads_it() {
     assert_eq!(text.matches("read by").count(), 2, "{text}");
     let json = ncz(["codec", "--json", "nbit"]).json();
     assert_eq!(json["codecs"][0]["codecs"][0]["read_by"], "netcdf-c (HDF5 files); HDF5");
+}
+
+#[test]
+fn codecs_have_the_names_that_metadata_give_them() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let script = "import sys, warnings, numpy as np, zarr\n\
+                  warnings.simplefilter('ignore')\n\
+                  from zarr.codecs import numcodecs as n\n\
+                  group = zarr.create_group(sys.argv[1], zarr_format=3)\n\
+                  for name, codec in [('zstd', n.Zstd(level=5)), ('gzip', n.GZip(level=1))]:\n    \
+                      array = group.create_array(name, shape=40, dtype='<f8', compressors=[codec], dimension_names=['x'])\n    \
+                      array[:] = np.arange(40.0)\n";
+    python.run_code(script, &[at("in").to_str().unwrap()], &[]).unwrap();
+    let text = ncz(["info", at("in").to_str().unwrap()]).ends(0).stdout;
+    assert!(text.contains("not the codec numcodecs.zstd of /zstd"), "{text}");
+    let said = copy(&at("in"), &at("out"), &["--for", "tensorstore"], 0);
+    let note = "/zstd: codec numcodecs.zstd: tensorstore does not read it; stored with zstd 5 instead";
+    assert!(said.contains(note), "{said}");
 }

@@ -96,8 +96,10 @@ pub enum PartsError {
         /// Where its parts are.
         staging: String,
     },
-    /// The copy is finished.
-    #[error("the copy is finished already; {location} is complete")]
+    /// A dataset with the metadata of the copy is at the target, and nothing is known of the parts.
+    #[error(
+        "{location} has the metadata of this copy, so it was probably finished before; its values were not compared"
+    )]
     Finished {
         /// The target.
         location: Location,

@@ -20,7 +20,7 @@ use crate::progress::{Phase, Progress};
 pub struct Finished {
     /// What was copied.
     pub summary: CopySummary,
-    /// Whether an earlier call has finished the copy; the summary then has no variables, since what was known of the parts
+    /// Whether another call has finished the copy; the summary then has no variables, since what was known of the parts
     /// is removed.
     pub before: bool,
 }
@@ -30,14 +30,15 @@ impl PartsPlan {
     /// those of the root last, and removes what was known of the parts. The source is read only with
     /// [`PartWorker::verify`]: everything is compared with it before.
     ///
-    /// It can run again if it was interrupted, and if the copy is finished already.
+    /// It can run again if it was interrupted, and with [`PartWorker::verify`] if the copy is finished already.
     ///
     /// # Errors
-    /// [`PartsError::Missing`] names the parts that are not complete; nothing is changed then.
+    /// [`PartsError::Missing`] names the parts that are not complete; nothing is changed then. [`PartsError::Finished`]:
+    /// nothing is known of the parts any more, and the values at the target are not compared.
     pub fn finish(&self, worker: &PartWorker, progress: &dyn Progress) -> Result<Finished, PartsError> {
         self.check_version()?;
         let staging = self.staging()?;
-        if let Some(finished) = self.finished(&staging, worker, progress)? {
+        if let Some(finished) = self.finished(&staging, worker, false, progress)? {
             return Ok(finished);
         }
         let completed = self.complete(&staging, worker, progress).and_then(|(summary, stores)| {
@@ -47,7 +48,7 @@ impl PartsPlan {
         let (summary, records) = match completed.map_err(|error| self.unless_finished(&staging, error)) {
             // Another call has done it at the same time.
             Err(error @ PartsError::Finished { .. }) => {
-                return self.finished(&staging, worker, progress)?.ok_or(error);
+                return self.finished(&staging, worker, true, progress)?.ok_or(error);
             }
             completed => completed?,
         };
@@ -56,11 +57,16 @@ impl PartsPlan {
         Ok(Finished { summary, before: false })
     }
 
-    /// What is known of a copy that an earlier call has made the target. What that call has left of its parts is removed.
+    /// What is known of a copy that another call has made the target. What that call has left of its parts is removed.
+    /// `is_seen` says that the target was still reserved when this call began.
+    ///
+    /// # Errors
+    /// [`PartsError::Finished`] if only the metadata speak for it: any dataset can have those.
     fn finished(
         &self,
         staging: &Staging,
         worker: &PartWorker,
+        is_seen: bool,
         progress: &dyn Progress,
     ) -> Result<Option<Finished>, PartsError> {
         let Some(target) = staging.unreserved(self.token())? else { return Ok(None) };
@@ -70,15 +76,18 @@ impl PartsPlan {
         }
         let records = records.ok();
         let noted = records.as_ref().and_then(|records| self.records(&**records).ok());
+        let before = noted.is_none();
         let mut summary = self.summary(noted.unwrap_or_default());
         if worker.verify {
             self.verify(worker, &target, &mut summary.variables, progress)?;
+        } else if before && !is_seen {
+            return Err(staging.finished());
         }
         if let Some(records) = &records {
             staging.settle_target()?;
             staging.remove(&**records, &self.record_names()?)?;
         }
-        Ok(Some(Finished { summary, before: records.is_none() }))
+        Ok(Some(Finished { summary, before }))
     }
 
     /// Checks the parts, and writes the metadata.
@@ -118,7 +127,7 @@ impl PartsPlan {
         discarded.map_err(|error| self.unless_finished(&staging, error))
     }
 
-    /// Whether the copy is at the target, and nothing of it beside the target but records.
+    /// Whether a dataset with the metadata of the copy is at the target, and nothing of it beside the target but records.
     pub(super) fn is_finished(&self, staging: &Staging) -> bool {
         let target = staging.unreserved(self.token()).ok().flatten();
         target.is_some_and(|target| self.check_published(&*target).is_ok())

@@ -302,7 +302,7 @@ impl Staging {
         }
     }
 
-    /// The error of a copy that is finished.
+    /// The error of a copy that is probably finished.
     pub(super) fn finished(&self) -> PartsError {
         PartsError::Finished { location: self.target.location.clone() }
     }

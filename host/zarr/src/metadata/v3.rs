@@ -40,6 +40,7 @@ mod write;
 pub(super) use self::consolidated::{is_consolidated, same_meaning};
 pub(super) use self::draft::named;
 pub(super) use self::read::{is_group, read};
+pub use self::write::codec_of_little_endian;
 pub(super) use self::write::{consolidated_object, group_object, variable_object};
 
 /// The member of a group with consolidated metadata.

@@ -106,9 +106,6 @@ impl Progress for Announced<'_> {
 /// Notes on values that readers of the copy take for something else than those of the source do.
 fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
     let mut notes = Vec::new();
-    if source.format.is_like(copy.format) {
-        return notes;
-    }
     let of_source = |variable: &Variable| source.variable(&variable.path).ok();
     let paths = |is_concerned: &dyn Fn(&Variable, &Variable) -> bool| -> Vec<String> {
         let variables = copy.variables();
@@ -116,6 +113,18 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
             .filter(|variable| of_source(variable).is_some_and(|original| is_concerned(variable, original)));
         concerned.map(|variable| variable.path.clone()).collect()
     };
+    let swapped = paths(&|variable, original| {
+        original.dtype.order() == ByteOrder::Big && variable.dtype.order() == ByteOrder::Little
+    });
+    if copy.format.is_v3() && !swapped.is_empty() {
+        notes.push(format!(
+            "{}: stored as little-endian numbers, which are what their codecs take in version 3",
+            abbreviated(&swapped)
+        ));
+    }
+    if source.format.is_like(copy.format) {
+        return notes;
+    }
     let by_fill = |hierarchy: &Hierarchy, variable: &Variable| {
         let format = hierarchy.format;
         !format.is_v3() && !format.is_netcdf() && variable.is_masked_by_fill()
@@ -158,15 +167,6 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
     };
     if !unmasked.is_empty() {
         notes.push(format!("{}: the attribute _FillValue is left out, since {why}", abbreviated(&unmasked)));
-    }
-    let swapped = paths(&|variable, original| {
-        original.dtype.order() == ByteOrder::Big && variable.dtype.order() == ByteOrder::Little
-    });
-    if copy.format.is_v3() && !swapped.is_empty() {
-        notes.push(format!(
-            "{}: stored as little-endian numbers, which are what their codecs take in version 3",
-            abbreviated(&swapped)
-        ));
     }
     let complex = paths(&|variable, original| {
         variable.dtype.kind() == Kind::Complex && original.dtype.kind() == Kind::Complex

@@ -29,7 +29,7 @@ const SCHEMA: u32 = 1;
 const MOST_PARTS: usize = 1_000_000;
 /// What a copy in parts leaves when it is interrupted.
 const RERUN: &str = "the target is as it was before; run the same command again";
-/// What `--finish` says of a copy that an earlier call has finished.
+/// What `--finish` says of a copy that another call has finished.
 const FINISHED: &str = "the copy is finished already";
 
 /// What `--plan` asks for.
@@ -341,6 +341,11 @@ fn failed(error: PartsError, which: &str, file: &Path) -> CliError {
             let source = Box::new(PartsError::Missing { parts, of });
             CliError::Parts { what: format!("cannot finish the copy {which}"), hint, source }
         }
+        error @ PartsError::Finished { .. } => CliError::Parts {
+            what: format!("cannot go on with the copy {which}"),
+            hint: format!("; ncz copy --finish {} --verify compares the values", file.display()),
+            source: Box::new(error),
+        },
         PartsError::Option { .. } | PartsError::OneFile { .. } => CliError::Usage(error.to_string()),
         PartsError::NoSuchPart { .. } => CliError::Usage(format!("{}: {error}", file.display())),
         error => CliError::Parts {

@@ -69,6 +69,15 @@ pub(in super::super) fn consolidated_object(hierarchy: &Hierarchy) -> Result<Map
     Ok(root)
 }
 
+/// The codec of a variable with big-endian numbers that is only for little-endian ones in this format.
+#[must_use]
+pub fn codec_of_little_endian(variable: &Variable, format: Format) -> Option<&Json> {
+    let stored = (format == Format::Nczarr3).then(|| draft::stored_dtype(variable)).flatten();
+    let order = stored.map_or(variable.dtype.order(), |(stored, _)| stored.order());
+    let is_swapped = format.is_v3() && order == ByteOrder::Big;
+    variable.filters.iter().find(|codec| is_swapped && codecs::is_array_codec(codec))
+}
+
 /// The `zarr.json` of an array. Members that were read keep their text if they still apply.
 pub(in super::super) fn variable_object(
     hierarchy: &Hierarchy,
@@ -92,8 +101,7 @@ pub(in super::super) fn variable_object(
         .ok_or_else(|| {
             wrong(format!("its elements {:?} have no data type in Zarr version 3", stored.text()))
         })?;
-    let array_codec = variable.filters.iter().find(|codec| codecs::is_array_codec(codec));
-    if let (Some(codec), ByteOrder::Big) = (array_codec, stored.order()) {
+    if let Some(codec) = codec_of_little_endian(variable, hierarchy.format) {
         return Err(wrong(format!(
             "its elements are big-endian, and in Zarr version 3 its codec {} is not for those; choose little-endian",
             codec.get("name").cloned().unwrap_or_default()
