@@ -151,10 +151,8 @@ impl Reader<'_> {
     /// Returns the documents in `.zmetadata`, if it exists; the outer error is that of the store.
     fn zmetadata(&mut self) -> Result<Option<Consolidation>, MetadataError> {
         match self.loader.probe(document::ZMETADATA) {
-            Ok(zmetadata) => {
-                Ok(zmetadata
-                    .map(|zmetadata| consolidated::documents(&zmetadata).map(|_| ()).map(|()| zmetadata)))
-            }
+            Ok(zmetadata) => Ok(zmetadata
+                .map(|zmetadata| consolidated::documents(&zmetadata).map(|_| ()).map(|()| zmetadata))),
             Err(LoadError::Store(error)) => Err(error),
             Err(error) => Ok(Some(Err(error.of_dataset(document::ZMETADATA)))),
         }
