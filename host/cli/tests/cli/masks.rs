@@ -274,10 +274,9 @@ fn the_default_fill_value_stays_masked_and_times_that_were_not_written_stay_none
     let at = |name: &str| path(folder.path(), name);
     python.run_code(TWO_MASKS, &[folder.path()], &[]).unwrap();
     let (mut pairs, mut noted) = (Vec::new(), Vec::new());
-    for (version, formats, names) in [
-        (3, ["zarr", "nczarr", "netcdf4"], "default"),
-        (2, ["zarr3", "nczarr", "netcdf4"], "date span big"),
-    ] {
+    for (version, formats, names) in
+        [(3, ["zarr", "nczarr", "netcdf4"], "default"), (2, ["zarr3", "nczarr", "netcdf4"], "date span big")]
+    {
         let source = at(&format!("masks{version}.zarr"));
         for (format, name) in
             formats.iter().flat_map(|format| names.split(' ').map(move |name| (format, name)))
