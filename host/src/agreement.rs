@@ -47,10 +47,7 @@ fn same_kind((one, other): (&str, &str), original: &Variable, variable: &Variabl
         return Err(format!("its type is {ours} in {one} and {theirs} in {other}"));
     }
     let fill = |variable: &Variable| {
-        let bytes = variable
-            .fill
-            .as_ref()
-            .map_or(vec![0; variable.dtype.size()], |fill: &FillValue| fill.bytes().to_vec());
+        let bytes = variable.fill_bytes();
         match variable.dtype.order() {
             ByteOrder::Big => bytes
                 .chunks(variable.dtype.swap_unit().max(1))

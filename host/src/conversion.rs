@@ -289,15 +289,13 @@ impl Conversion {
     /// Whether chunks that were never written are also none after the conversion: their fill value becomes the fill
     /// value of the other side.
     fn keeps_fill(&self, variable: &Variable) -> bool {
-        let nothing = |dtype: &Dtype| vec![0; dtype.size()];
-        let fill = |fill: &Option<FillValue>, dtype: &Dtype| {
-            fill.as_ref().map_or_else(|| nothing(dtype), |fill| fill.bytes().to_vec())
-        };
-        let mut ours = fill(&variable.fill, &variable.dtype);
+        let mut ours = variable.fill_bytes();
         if variable.dtype.is_swapped() {
             ours.reverse();
         }
-        self.convert(&ours).is_ok_and(|converted| converted == fill(&self.fill, &self.dtype))
+        self.convert(&ours).is_ok_and(|converted| {
+            converted == self.fill.as_ref().map_or_else(|| self.dtype.no_fill(), |fill| fill.bytes().to_vec())
+        })
     }
 }
 

@@ -281,6 +281,18 @@ impl Dtype {
         self.size
     }
 
+    /// One element as which chunks that were never written read without a fill value: NaT for times, as in zarr-python,
+    /// else zeros.
+    #[must_use]
+    pub fn no_fill(&self) -> Vec<u8> {
+        let nat = i64::MIN;
+        match (self.kind, self.is_swapped()) {
+            (Kind::DateTime | Kind::TimeDelta, false) => nat.to_ne_bytes().to_vec(),
+            (Kind::DateTime | Kind::TimeDelta, true) => nat.swap_bytes().to_ne_bytes().to_vec(),
+            _ => vec![0; self.size],
+        }
+    }
+
     /// Order of the bytes in an element.
     #[must_use]
     pub fn order(&self) -> ByteOrder {

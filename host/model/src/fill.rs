@@ -16,7 +16,7 @@ mod parse;
 mod v3;
 
 pub use self::parse::{half_bits, integer};
-pub use self::v3::zeros_v3;
+pub use self::v3::no_fill_v3;
 
 /// A fill value that fits its dtype.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,16 +45,20 @@ impl FillText {
 }
 
 impl FillValue {
-    /// Reads the `fill_value` of a `.zarray` (Zarr v2 spec, "Fill value encoding"); `null` is `None`.
+    /// Reads the `fill_value` of a `.zarray` (Zarr v2 spec, "Fill value encoding"); `null` is `None`, and NaT for
+    /// times, as which zarr-python reads it.
     ///
     /// Also accepted: an array of one value (netcdf-c 4.8), `0` for strings (zarr-python 2), bare `NaN` and `Infinity`.
     ///
     /// # Errors
     /// [`VariableError::Fill`] if the value has another kind, or is out of the type's range.
     pub fn from_json(json: &Json, dtype: &Dtype, text: FillText) -> Result<Option<Self>, VariableError> {
-        if json.is_null() {
-            return Ok(None);
-        }
+        let nat = Json::from("NaT");
+        let json = match dtype.kind() {
+            Kind::DateTime | Kind::TimeDelta if json.is_null() => &nat,
+            _ if json.is_null() => return Ok(None),
+            _ => json,
+        };
         match parse::element(json, dtype, text) {
             // A bare word is written as in the specification.
             Some(bytes) => {

@@ -47,7 +47,7 @@ pub use self::container_writer::ContainerWriter;
 pub use self::data_error::{ChunkError, DataError, FilterError, LayoutError, ShardError, StringError};
 pub use self::dtype::{ByteOrder, Dtype, DtypeError, Kind, NcType};
 pub use self::error::{MetadataError, SourceError, VariableError};
-pub use self::fill::{FillText, FillValue, base64, default_fill, half_bits, integer, zeros_v3};
+pub use self::fill::{FillText, FillValue, base64, default_fill, half_bits, integer, no_fill_v3};
 pub use self::filters::{BloscFilter, FilterDefinition, Filters, Phase, SzipFilter};
 pub use self::format::{Format, Generation, NetcdfKind};
 pub use self::grid::{AxisRange, Select, Selected, Slab, SlabError, SlabPart, product};

@@ -102,17 +102,13 @@ impl Container for Converted<'_> {
     fn chunks(&self, variable: &Variable) -> Result<Arc<dyn ChunkIndex>, DataError> {
         let Some(conversion) = self.conversion(variable) else { return self.source.get().chunks(variable) };
         let stored = self.stored(variable)?;
-        let fill = match &variable.fill {
-            Some(fill) => fill.bytes().to_vec(),
-            None => vec![0; variable.dtype.size()],
-        };
         Ok(Arc::new(ConvertedChunks {
             array: self.source.get().array(&stored.path)?,
             index: self.source.get().chunks(stored)?,
             keeps_fill: conversion.keeps_fill(stored),
             conversion: Arc::clone(conversion),
             chunk: variable.chunk_shape.clone(),
-            fill,
+            fill: variable.fill_bytes(),
         }))
     }
 

@@ -249,6 +249,63 @@ fn what_xarray_masks_in_a_copy_and_not_in_its_source_or_the_other_way_is_named()
     assert!(wrong.is_empty(), "copies, what notes name and what differs: {wrong:#?}");
 }
 
+/// An array whose mask is netCDF's default fill value, and times without a fill value; chunks are missing.
+const TWO_MASKS: &str = r#"
+import base64, os, struct, sys, warnings, numpy as np, zarr
+os.chdir(sys.argv[1])
+warnings.simplefilter("ignore")
+def array(name, dtype, fill, mask, values, version):
+    group = zarr.open_group(f"masks{version}.zarr", mode="a", zarr_format=version)
+    dimensions = {"dimension_names": ["x"]} if version == 3 else {}
+    made = group.create_array(name, shape=(6,), chunks=(2,), dtype=dtype, fill_value=fill, compressors=None, **dimensions)
+    made[:4] = np.array(values).astype(dtype)[:4]
+    made.attrs.update({} if mask is None else {"_FillValue": mask}, **{} if version == 3 else {"_ARRAY_DIMENSIONS": ["x"]})
+base64_of = lambda number: base64.b64encode(struct.pack("<d", number)).decode()
+default = 9.969209968386869e36
+array("default", "f4", 0, base64_of(default), [1, default, 2, 3], 3)
+for name, dtype in [("date", "<M8[ms]"), ("span", "<m8[s]"), ("big", ">m8[ms]")]:
+    array(name, dtype, None, None, [1, 9, 0, 2], 2)
+"#;
+
+#[test]
+fn the_default_fill_value_stays_masked_and_times_that_were_not_written_stay_none() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| path(folder.path(), name);
+    python.run_code(TWO_MASKS, &[folder.path()], &[]).unwrap();
+    let (mut pairs, mut noted) = (Vec::new(), Vec::new());
+    for (version, formats, names) in
+        [(3, ["zarr", "nczarr", "netcdf4"], "default"), (2, ["zarr3", "nczarr", "netcdf4"], "date span big")]
+    {
+        let source = at(&format!("masks{version}.zarr"));
+        for (format, name) in
+            formats.iter().flat_map(|format| names.split(' ').map(move |name| (format, name)))
+        {
+            let copy = at(&format!("{name}.{}", if *format == "netcdf4" { "nc" } else { format }));
+            let options = ["--variables", name, "--format", format, "--json"];
+            let ran = ncz(["copy", &source, &copy].iter().chain(&options)).ends(0).json();
+            noted.push(named(&ran, "xarray takes"));
+            pairs.push([source.clone(), copy]);
+        }
+    }
+    let argument = serde_json::to_string(&pairs).unwrap();
+    let printed = python.run_code(DIFFERING, &[argument], &[]).unwrap().stdout_text();
+    let differing: Vec<Vec<String>> = serde_json::from_str(&printed).unwrap();
+    let wrong = pairs.iter().zip(noted.iter().zip(&differing)).filter(|(_, (noted, differ))| noted != differ);
+    let wrong: Vec<_> = wrong.collect();
+    assert!(wrong.is_empty(), "copies, what notes name and what differs: {wrong:#?}");
+    let code = r##"
+import sys, netCDF4
+with netCDF4.Dataset(f"file://{sys.argv[1]}#mode=nczarr,file") as file:
+    assert file["default"][:].mask.tolist()[:4] == [False, True, False, False], file["default"][:]
+"##;
+    python.run_code(code, &[at("default.nczarr")], &[]).unwrap();
+    for name in ["date", "big"] {
+        let shown = ncz(["cat", &at("masks2.zarr"), name]).ends(0).stdout;
+        assert_eq!(shown, "1\n9\n0\n2\n-9223372036854775808\n-9223372036854775808\n");
+    }
+}
+
 /// How many variables of copies are read.
 const READINGS: &str = "940";
 

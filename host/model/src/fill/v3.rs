@@ -27,10 +27,10 @@ impl FillValue {
     }
 }
 
-/// Returns the `fill_value` of arrays without a fill value: zeros, because version 3 requires one.
+/// Returns the `fill_value` of arrays without a fill value, as which they read, because version 3 requires one.
 #[must_use]
-pub fn zeros_v3(dtype: &Dtype) -> Option<Json> {
-    spelled(&vec![0; dtype.size()], dtype, Spelling::V3)
+pub fn no_fill_v3(dtype: &Dtype) -> Option<Json> {
+    spelled(&dtype.no_fill(), dtype, Spelling::V3)
 }
 
 #[derive(Clone, Copy, PartialEq)]

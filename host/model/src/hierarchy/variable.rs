@@ -236,12 +236,13 @@ impl Variable {
         ChainSpec::from_json(format.dialect(), &to_values(&self.filters))
     }
 
-    /// One element of fill in the stored byte order, [`Dtype::size`] bytes: zeros if there is no fill value.
+    /// One element of fill in the stored byte order, [`Dtype::size`] bytes: that of [`Dtype::no_fill`] if there is no fill
+    /// value.
     #[must_use]
     pub fn fill_bytes(&self) -> Vec<u8> {
         match &self.fill {
             Some(fill) => fill.bytes().to_vec(),
-            None => vec![0; self.dtype.size()],
+            None => self.dtype.no_fill(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Converts typed values to the JSON of `.zattrs` and NCZarr's type entry.
 
+use std::borrow::Cow;
+
 use ncz_model::json::{self, Special};
 use ncz_model::json::{Json, Number};
 use ncz_model::{Attribute, NcType, Value};
@@ -9,6 +11,9 @@ use super::read::{inferred, of_type};
 /// The attribute with the type of its variable, which needs neither a type entry nor JSON that shows its type.
 const FILL_VALUE: &str = "_FillValue";
 
+/// The attributes whose values readers mask.
+const MASKS: [&str; 2] = [FILL_VALUE, "missing_value"];
+
 /// Returns the JSON of an attribute, and the entry of NCZarr's type map.
 ///
 /// `nczarr` writes for a dataset that has the type map. Without the map the type must follow from the JSON, so NaN is a
@@ -16,7 +21,7 @@ const FILL_VALUE: &str = "_FillValue";
 pub(crate) fn attribute(attribute: &Attribute, nczarr: bool) -> Option<(Json, &'static str)> {
     let json = match kept(attribute, nczarr) {
         Some(json) => json,
-        None => of_value(&attribute.value, nczarr || attribute.name == FILL_VALUE)?,
+        None => of_value(&widened(attribute), nczarr || attribute.name == FILL_VALUE)?,
     };
     let entry = match &attribute.value {
         // Also if it is an object or a list: netcdf-c returns its text, and refuses a dataset whose attributes have the
@@ -35,6 +40,17 @@ pub(crate) fn attribute(attribute: &Attribute, nczarr: bool) -> Option<(Json, &'
         Value::String(_) => "|S",
     };
     Some((json, entry))
+}
+
+/// The value with numbers of double precision, if readers compare elements with it: xarray reads a number of JSON as one
+/// of double precision, and the fewest digits of a float are those of another double.
+fn widened(attribute: &Attribute) -> Cow<'_, Value> {
+    match &attribute.value {
+        Value::Float(values) if MASKS.contains(&attribute.name.as_str()) => {
+            Cow::Owned(Value::Double(values.iter().copied().map(f64::from).collect()))
+        }
+        value => Cow::Borrowed(value),
+    }
 }
 
 /// Returns the JSON that was read, if it still reads as the value.

@@ -3,7 +3,7 @@
 use ncz_model::json::{Json, Map, json};
 use ncz_model::{
     Attribute, ByteOrder, Dtype, FillValue, Format, Group, Hierarchy, KeyEncoding, MetadataError, NcType,
-    NetcdfView, RESERVED, Separator, Value, Variable, base64, zeros_v3,
+    NetcdfView, RESERVED, Separator, Value, Variable, base64, no_fill_v3,
 };
 
 use super::array::{chunk_grid, chunk_keys, encoded_fill};
@@ -172,12 +172,12 @@ fn key_encoding((encoding, separator): (KeyEncoding, Separator)) -> Json {
     json!({"name": name, "configuration": {"separator": separator.as_char().to_string()}})
 }
 
-/// The fill value; zeros if there is none, because such arrays read as zeros.
+/// The fill value; what arrays without one read as if there is none.
 fn fill_value(variable: &Variable, stored: &Dtype) -> Option<Json> {
     let old = variable.documents.zarr_json.as_deref().and_then(|old| old.get("fill_value"));
     let Some(fill) = &variable.fill else {
         let kept = old.filter(|old| FillValue::from_v3(old, stored).is_ok());
-        return kept.cloned().or_else(|| zeros_v3(stored));
+        return kept.cloned().or_else(|| no_fill_v3(stored));
     };
     let kept = old.filter(|old| FillValue::from_v3(old, stored).is_ok_and(|old| old.bytes() == fill.bytes()));
     kept.cloned().or_else(|| fill.v3_json(stored))
