@@ -30,7 +30,7 @@ macro_rules! header {
 }
 
 /// The headers of a codec in C.
-const HEADERS: [(&str, &str); 10] = [
+const HEADERS: &[(&str, &str)] = &[
     header!("ncz_codec.h"),
     header!("ncz_plugin.h"),
     header!("ncz_plugin/caller.h"),
