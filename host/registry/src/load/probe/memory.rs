@@ -115,8 +115,10 @@ unsafe impl Sync for Guarded {}
 pub fn heap_in_use() -> Option<usize> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        // SAFETY: only reads the allocator's books.
-        let info = unsafe { libc::mallinfo2() };
+        type Mallinfo2 = unsafe extern "C" fn() -> libc::mallinfo2;
+        // Looked up, not linked: glibc has it since 2.33, and the program also runs with older ones.
+        // SAFETY: the function of this name has this type; it only reads the allocator's books.
+        let info = unsafe { libloading::os::unix::Library::this().get::<Mallinfo2>(b"mallinfo2").ok()?() };
         Some(info.uordblks + info.hblkhd)
     }
     #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
