@@ -106,9 +106,7 @@ impl Names {
         let is_word = |word: &&str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
         };
-        if !codec.starts_with(|first: char| first.is_ascii_lowercase())
-            || !words.iter().all(|word| is_word(word))
-        {
+        if !codec.starts_with(|first: char| first.is_ascii_lowercase()) || !words.iter().all(is_word) {
             return refused(
                 "is not a letter followed by small letters, digits and single hyphens, such as acme-fpz",
             );
