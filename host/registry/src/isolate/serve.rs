@@ -116,9 +116,10 @@ struct Limits {
 impl Worker {
     /// Moves the channel and the shared memory to descriptors that plugins do not use, and starts to watch the host.
     fn take_over() -> io::Result<Self> {
-        // Descriptors that the host left open by mistake are closed: a socket would stay in use.
+        // Descriptors that the host left open by mistake are closed: a socket would stay in use. glibc has a function for
+        // it only since 2.34, and kernels before 5.9 leave them open.
         // SAFETY: nothing here owns a descriptor above the standard ones yet.
-        unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
         let channel = UnixStream::from(move_up(rustix::stdio::stdin())?);
         let shared = Shared::of(move_up(rustix::stdio::stdout())?);
         let null = File::options().read(true).write(true).open("/dev/null")?;
