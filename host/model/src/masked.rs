@@ -119,6 +119,27 @@ impl Variable {
         self.is_masked_by_fill() && self.is_named() && (is_zero || !self.is_number())
     }
 
+    /// Whether xarray masks the fill value of this array in Zarr version 2, and not its attribute `_FillValue`, which is
+    /// another number.
+    #[must_use]
+    pub fn has_overruled_mask(&self) -> bool {
+        let Some((attribute, fill)) = self.attribute(FILL_VALUE).zip(self.fill.as_ref()) else {
+            return false;
+        };
+        let nc_type = self.shown().and_then(NetcdfView::plain);
+        let Some(fill) = nc_type.and_then(|nc_type| fill.value(nc_type, &self.dtype)) else { return false };
+        // Both may spell one number, signed and unsigned.
+        let is_spelt_unsigned = || {
+            let difference =
+                fill.as_integer().zip(attribute.value.as_integer()).map(|(one, other)| one - other);
+            difference.is_some_and(|difference| difference.unsigned_abs() == 1 << (8 * self.dtype.size()))
+        };
+        let is_compared = self.is_number() || self.dtype.kind() == Kind::Bool;
+        let is_same =
+            is_same_number(&fill, &attribute.value) || self.is_read_as_unsigned() && is_spelt_unsigned();
+        is_compared && !is_same
+    }
+
     /// Whether xarray reads the attribute `_FillValue` in Zarr version 3, or there is none: a dataset is closed to it if
     /// any array has one that it does not read. It reads that of truth values, integers, floating-point numbers and complex
     /// numbers, of the latter two in Base64.

@@ -45,6 +45,8 @@ mod loops;
 mod ls;
 /// What readers of a copy take for missing, for text and for the length of a dimension.
 mod masks;
+/// What xarray masks in a copy and not in its source, and the notes that name it.
+mod masks_noted;
 /// Patterns for names, and suggestions for names that do not exist.
 mod names;
 /// ncz as nccopy, against nccopy.

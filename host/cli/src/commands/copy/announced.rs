@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ncz::Dataset;
 use ncz::location::{DatasetUrl, Storage};
-use ncz::model::{ByteOrder, Container, Format, Hierarchy, Kind, Variable};
+use ncz::model::{ByteOrder, Container, Format, Hierarchy, Kind, Variable, is_same_number};
 use ncz::progress::{Phase, Progress};
 use ncz::readers::{Obstacle, Readability, ReaderSetup, Refusal, reads, usual};
 
@@ -146,6 +146,35 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
         notes.push(format!(
             "{}: xarray takes the fill value, as which missing chunks read, for a missing value in version 2; --format zarr3 keeps it a value",
             abbreviated(&masked)
+        ));
+    }
+    let is_overruled = |hierarchy: &Hierarchy, variable: &Variable| {
+        !hierarchy.format.is_v3() && !hierarchy.format.is_netcdf() && variable.has_overruled_mask()
+    };
+    let overruled =
+        paths(&|variable, original| is_overruled(copy, variable) && !is_overruled(source, original));
+    if !overruled.is_empty() {
+        notes.push(format!(
+            "{}: xarray masks the fill value, as which missing chunks read, and not _FillValue in version 2; --format zarr3 keeps both",
+            abbreviated(&overruled)
+        ));
+    }
+    // The attribute is what is masked if the fill value may be one that nobody chose.
+    let restored = paths(&|variable, original| {
+        let attribute = original.attribute("_FillValue").map(|attribute| &attribute.value);
+        let masked = original.masked_value(source.format);
+        source.format == Format::Zarr2
+            && original.is_named()
+            && is_overruled(source, original)
+            && attribute
+                .zip(masked.as_ref())
+                .is_some_and(|(attribute, masked)| is_same_number(attribute, masked))
+            && !is_overruled(copy, variable)
+    });
+    if !restored.is_empty() {
+        notes.push(format!(
+            "{}: _FillValue differs from fill_value, which xarray masks in the source; in the copy, _FillValue is masked",
+            abbreviated(&restored)
         ));
     }
     let unmasked = paths(&|variable, original| {
