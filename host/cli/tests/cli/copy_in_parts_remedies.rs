@@ -112,6 +112,30 @@ fn a_source_that_changed_is_not_a_codec_that_is_wrong() {
 }
 
 #[test]
+fn verifying_names_the_part_that_is_damaged() {
+    let damage = |object: &Path| {
+        let mut bytes = fs::read(object).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x55;
+        fs::write(object, bytes).unwrap();
+    };
+    let place = Place::new();
+    let verify = ["copy", "--finish", "plan.json", "--verify"];
+    place.plan(&ocean(), "target", "5", &["--codec", "none"]).ends(0);
+    place.part("0-4").ends(0);
+    let object = "sea_surface_temperature/1.0.0";
+    damage(&place.path("target.ncz-parts/data").join(object));
+    let refused = place.ncz(&verify).ends(3).says(&["sea_surface_temperature", "makes the part again"]);
+    assert!(!refused.stderr.contains("run the same command again"), "{}", refused.stderr);
+    let (_, command) = refused.stderr.split_once("ncz copy --part ").unwrap();
+    place.part(command.split_whitespace().next().unwrap().to_owned()).ends(0);
+    place.ncz(&verify).ends(0);
+    damage(&place.path("target").join(object));
+    let refused = place.ncz(&verify).ends(3).says(&["finished copy", "remove the target, and copy again"]);
+    assert!(!refused.stderr.contains("as it was before"), "{}", refused.stderr);
+}
+
+#[test]
 fn several_finishes_at_the_same_time_make_one_copy() {
     for _ in 0..4 {
         let place = Place::new();

@@ -163,6 +163,16 @@ pub enum PartsError {
         /// How many parts there are.
         of: usize,
     },
+    /// A part of the copy is not what the source has.
+    #[error("part {part} of the {} cannot be verified", if *is_at_target { "finished copy" } else { "copy" })]
+    Differs {
+        /// The number of the part.
+        part: usize,
+        /// Whether the copy is finished, so that its parts cannot be made again.
+        is_at_target: bool,
+        /// What differs, or cannot be read.
+        source: CopyError,
+    },
     /// The copy would have too many boxes.
     #[error(
         "the copy consists of {boxes} boxes of whole chunks, a plan has at most {most}; ask for larger chunks or shards"

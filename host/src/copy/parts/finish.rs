@@ -7,7 +7,7 @@ use ncz_model::{Container, DataError};
 use ncz_store::{Key, ReadRange, ReadRequest, Store, StoreExt, WriteMode};
 use ncz_zarr::Dataset as ZarrDataset;
 
-use super::super::{CopySummary, VariableSummary, Verified, advance};
+use super::super::{CopyError, CopySummary, VariableSummary, Verified, advance};
 use super::objects::Objects;
 use super::run::{Ends, PartWorker, Record, record_key};
 use super::staging::{LONGEST, Staging, Stores};
@@ -79,7 +79,7 @@ impl PartsPlan {
         let before = noted.is_none();
         let mut summary = self.summary(noted.unwrap_or_default());
         if worker.verify {
-            self.verify(worker, &target, &mut summary.variables, progress)?;
+            self.verify(worker, (&target, true), &mut summary.variables, progress)?;
         } else if before && !is_seen {
             return Err(staging.finished());
         }
@@ -103,7 +103,7 @@ impl PartsPlan {
         self.check_objects(&records, Arc::clone(data), worker)?;
         let mut summary = self.summary(records);
         if worker.verify {
-            self.verify(worker, data, &mut summary.variables, progress)?;
+            self.verify(worker, (data, false), &mut summary.variables, progress)?;
         }
         let mut documents: Vec<(&String, &String)> = self.body.documents.iter().collect();
         // Those of the root make it a dataset; readers look for the first of the marks.
@@ -212,11 +212,11 @@ impl PartsPlan {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Compares all parts with the source.
+    /// Compares all parts with the source. `data` has the objects of the copy, which may be at the target already.
     fn verify(
         &self,
         worker: &PartWorker,
-        data: &Arc<dyn Store>,
+        (data, is_at_target): (&Arc<dyn Store>, bool),
         variables: &mut [VariableSummary],
         progress: &dyn Progress,
     ) -> Result<(), PartsError> {
@@ -225,13 +225,19 @@ impl PartsPlan {
         let total = self.parts().iter().map(|part| part.bytes).fold(0, u64::saturating_add);
         progress.begin(Phase::Verify, total);
         variables.iter_mut().for_each(|variable| variable.verified = Some(Verified::Same));
-        for part in self.parts() {
+        for (number, part) in self.parts().iter().enumerate() {
             ends.check_source(part)?;
             for (copy, region) in ends.copies(part)?.iter().zip(&part.regions) {
                 let found = match copy.verify(progress) {
                     Ok(found) => found,
                     // A source that changes meanwhile is not a codec that is wrong.
-                    Err(error) => return Err(ends.check_source(part).err().unwrap_or(error.into())),
+                    Err(error) => {
+                        let differs = || match error {
+                            CopyError::Stopped => error.into(),
+                            source => PartsError::Differs { part: number, is_at_target, source },
+                        };
+                        return Err(ends.check_source(part).err().unwrap_or_else(differs));
+                    }
                 };
                 let same = |variable: &&mut VariableSummary| variable.path == region.variable;
                 if let Some(variable) = variables.iter_mut().find(same) {

@@ -341,6 +341,14 @@ fn failed(error: PartsError, which: &str, file: &Path) -> CliError {
             let source = Box::new(PartsError::Missing { parts, of });
             CliError::Parts { what: format!("cannot finish the copy {which}"), hint, source }
         }
+        PartsError::Differs { part, is_at_target, source } => {
+            let hint = match is_at_target {
+                true => "; if the source can be read, remove the target, and copy again".to_owned(),
+                false => format!("; ncz copy --part {part} {} makes the part again", file.display()),
+            };
+            let source = Box::new(PartsError::Differs { part, is_at_target, source });
+            CliError::Parts { what: format!("cannot verify the copy {which}"), hint, source }
+        }
         error @ PartsError::Finished { .. } => CliError::Parts {
             what: format!("cannot go on with the copy {which}"),
             hint: format!("; ncz copy --finish {} --verify compares the values", file.display()),
