@@ -22,7 +22,7 @@ use ncz::verify::VerifyError;
 use crate::chunk_request::ChunkRequestError;
 use crate::codec_request::CodecRequestError;
 use crate::exit_code::Exit;
-use crate::output::Style;
+use crate::output::{Style, printable};
 use crate::remedy;
 use crate::secrets;
 use crate::slab_request::SlabRequestError;
@@ -375,9 +375,9 @@ pub(crate) fn store_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a St
 /// Prints an error and its sources.
 pub(crate) fn report(error: &CliError) {
     let style = Style::for_stream(io::stderr().is_terminal());
-    let mut text = format!("{} {error}", style.bad("error:"));
+    let mut text = format!("{} {}", style.bad("error:"), printable(&error.to_string()));
     for cause in causes(error) {
-        text.push_str(&format!("\n  {} {cause}", style.dim("because:")));
+        text.push_str(&format!("\n  {} {}", style.dim("because:"), printable(&cause)));
     }
     if let Some(remedy) = remedy::text(error) {
         text.push_str(&format!("\n  {} {remedy}", style.dim("remedy:")));

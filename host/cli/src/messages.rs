@@ -14,7 +14,7 @@ use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::SubscriberExt;
 
 use self::trace_level::TraceSettings;
-use crate::output::Style;
+use crate::output::{Style, one_line};
 use crate::secrets;
 
 /// The prefix of the crates whose events are shown. Events of other crates can contain signatures and tokens.
@@ -64,7 +64,7 @@ impl Messages {
     fn print(self, kind: &str, text: &str) {
         if !self.quiet {
             // A closed standard error is not a reason to stop.
-            let _ = writeln!(io::stderr(), "{kind} {}", secrets::hide(text));
+            let _ = writeln!(io::stderr(), "{kind} {}", secrets::hide(&one_line(text)));
         }
     }
 

@@ -53,6 +53,30 @@ impl Style {
     }
 }
 
+/// Returns a text with its control characters, which a terminal would obey, as escapes; line ends and tabs are kept.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, |letter| letter.is_control() && !matches!(letter, '\n' | '\t'))
+}
+
+/// Returns a text as [`printable`] does, with line ends and tabs as escapes too.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, char::is_control)
+}
+
+fn escaped(text: &str, is_escaped: fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match is_escaped(letter) {
+            true => escaped.extend(letter.escape_default()),
+            false => escaped.push(letter),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 /// A cell of a [`Table`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cell {

@@ -188,7 +188,10 @@ fn explain_missing(query: &str, id: Option<u32>, unknown: bool, report: &Report,
         let plugins = folder.files.iter().filter(|file| !file.exports.is_empty()).count();
         let state = match &folder.state {
             crate::discover::FolderState::Searched => {
-                format!("searched, {plugins} plugins in {} files", folder.files.len())
+                let count = |number: usize, what: &str| {
+                    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+                };
+                format!("searched, {} in {}", count(plugins, "plugin"), count(folder.files.len(), "file"))
             }
             other => other.to_string(),
         };

@@ -262,3 +262,18 @@ fn an_archive_is_repaired_as_a_whole() {
     run(&path, &[]).ends(0);
     assert_eq!(dump(&path), shown);
 }
+
+/// A terminal obeys control characters, and a line end makes a second message of one.
+#[test]
+fn control_characters_in_names_of_files_are_escaped() {
+    let (folder, path) = sea();
+    fs::write(path.join("lat/a\x1b[31mb\nerror: c"), "").unwrap();
+    let copy = folder.path().join("copy");
+    let copied = ncz([Path::new("copy"), &path, &copy]).ends(0);
+    let missing = ncz(["info", folder.path().join("no\x1b[2J").to_str().unwrap()]).ends(3);
+    let verified = run(&path, &[]);
+    for printed in [&verified.stdout, &copied.stderr, &missing.stderr] {
+        assert!(!printed.contains('\x1b') && printed.contains("\\u{1b}["), "{printed}");
+        assert!(!printed.lines().any(|line| line.starts_with("error: c")), "{printed}");
+    }
+}

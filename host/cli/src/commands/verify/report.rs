@@ -5,7 +5,7 @@ use ncz::repair::{Plan, Step};
 use ncz::verify::{Finding, Remedy, Report, Severity, VariableReport};
 use serde::Serialize;
 
-use crate::output::{Style, bytes, count, seconds};
+use crate::output::{Style, bytes, count, one_line, seconds};
 use crate::remedy;
 
 /// The version of the JSON form; it changes when a key changes its meaning or is removed.
@@ -98,9 +98,9 @@ impl VerifyReport {
                 text.push_str(&format!(
                     "{} {} {}: {}\n",
                     style.good(done),
-                    location_of(&step.finding),
+                    one_line(&location_of(&step.finding)),
                     style.dim(step.finding.code.id()),
-                    step.action
+                    one_line(&step.action)
                 ));
             }
         }
@@ -360,6 +360,7 @@ fn line(finding: &Finding, reason: &str, style: Style) -> String {
         },
     };
     let location = location_of(finding);
+    let (location, reason) = (one_line(&location), one_line(reason));
     format!("{severity} {location} {}: {reason}{remedy}\n", style.dim(finding.code.id()))
 }
 
