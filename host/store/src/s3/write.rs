@@ -78,7 +78,11 @@ impl<'a> Object<'a> {
             if self.is_new() {
                 request = request.if_none_match(NONE_MATCH).metadata(WRITER, &self.stamp);
             }
-            let failure = match attempts.send(len, request.send()).await {
+            let answer = match shared.config.signs_payload() {
+                true => attempts.send(len, request.send()).await,
+                false => attempts.send(len, request.customize().disable_payload_signing().send()).await,
+            };
+            let failure = match answer {
                 Ok(_) => {
                     attempts.succeeded(len);
                     return Ok(());
@@ -173,7 +177,11 @@ impl<'a> Object<'a> {
             let request = attempts.client().await?.upload_part().bucket(&shared.config.bucket).key(name);
             let body = self.copied(bytes)?;
             let request = request.upload_id(upload).part_number(number).body(body.into());
-            let failure = match attempts.send(len, request.send()).await {
+            let answer = match shared.config.signs_payload() {
+                true => attempts.send(len, request.send()).await,
+                false => attempts.send(len, request.customize().disable_payload_signing().send()).await,
+            };
+            let failure = match answer {
                 Ok(part) => {
                     attempts.succeeded(len);
                     let done = CompletedPart::builder().part_number(number).set_e_tag(part.e_tag);

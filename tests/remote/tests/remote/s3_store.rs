@@ -282,8 +282,17 @@ fn https_needs_a_certificate_that_is_trusted() {
     authority.write(&file).unwrap();
     let mut config = config(&server);
     config.remote.ca_file = Some(file);
-    let store = S3Store::open(config, Access::Read).unwrap();
+    let store = S3Store::open(config.clone(), Access::Read).unwrap();
     assert_eq!(store.read_vec(key("a"), 10).unwrap().unwrap(), b"1");
+
+    // Bodies are not signed here, nor those of parts.
+    config.part_size = 5 << 20;
+    let store = S3Store::open(config, Access::ReadWrite).unwrap();
+    for (name, len) in [("b", 1000), ("c", 11 << 20)] {
+        let bytes: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
+        store.write(key(name), &bytes, WriteMode::Replace).unwrap();
+        assert!(store.read_vec(key(name), 20 << 20).unwrap().unwrap() == bytes);
+    }
 }
 
 #[test]
