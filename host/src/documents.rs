@@ -111,7 +111,7 @@ pub(crate) fn examine(store: &dyn Store, choices: &Choices) -> Result<Examined, 
     let before = originals(&documents);
     for (key, document) in &documents {
         if let (true, Some(object)) = (document.changed, &document.object) {
-            let text = json::to_text_lenient(&Json::Object(object.clone())).into_bytes();
+            let text = json::to_text_lenient(&Json::from(object.clone())).into_bytes();
             examined.changed.insert(key.clone(), (document.bytes.clone(), text));
         }
     }
@@ -253,10 +253,7 @@ fn parse(key: &str, variable: Option<String>, bytes: Vec<u8>, examined: &mut Exa
 }
 
 fn object_of(bytes: &[u8]) -> Option<Map> {
-    match json::parse(bytes).ok()?.value {
-        Json::Object(object) => Some(object),
-        _ => None,
-    }
+    json::parse(bytes).ok()?.value.into_object()
 }
 
 /// Repairs the documents of arrays and groups.
@@ -288,7 +285,7 @@ fn repair(documents: &mut BTreeMap<String, Document>, choices: &Choices, examine
             document::ZATTRS if generation != Some(Generation::Objects) => {
                 understood = zattrs::repair(object, generation.is_some(), &mut notes);
             }
-            _ => understood = !json::to_text(&Json::Object(object.clone())).contains(text::MARK),
+            _ => understood = !json::to_text(&Json::from(object.clone())).contains(text::MARK),
         }
         if !understood {
             let reason = "it has bare words that are not valid JSON, and their meaning is not known";
@@ -330,7 +327,7 @@ fn variable_of(key: &str, keys: &BTreeSet<String>) -> Option<String> {
 fn repair_consolidated_only(bytes: &[u8], choices: &Choices, examined: &mut Examined) {
     let zmetadata = parse(document::ZMETADATA, None, bytes.to_vec(), examined);
     let Some(mut object) = zmetadata.object else { return };
-    let Some(Json::Object(metadata)) = object.get("metadata") else { return };
+    let Some(metadata) = object.get("metadata").and_then(Json::as_object) else { return };
     let mut documents: BTreeMap<String, Document> = metadata
         .iter()
         .filter_map(|(key, value)| {
@@ -343,11 +340,11 @@ fn repair_consolidated_only(bytes: &[u8], choices: &Choices, examined: &mut Exam
         let mut metadata = metadata.clone();
         for (key, document) in documents {
             if let Some(object) = document.object {
-                metadata.insert(key, Json::Object(object));
+                metadata.insert(key, Json::from(object));
             }
         }
-        object.insert("metadata".to_owned(), Json::Object(metadata));
-        let text = json::to_text_lenient(&Json::Object(object)).into_bytes();
+        object.insert("metadata".to_owned(), Json::from(metadata));
+        let text = json::to_text_lenient(&Json::from(object)).into_bytes();
         examined.changed.insert(document::ZMETADATA.to_owned(), (bytes.to_vec(), text));
     }
 }
@@ -386,11 +383,11 @@ fn consolidated(
                         Some(document::ZGROUP | document::ZARRAY | document::ZATTRS)
                     )
                 })
-                .filter_map(|(key, document)| Some((key.clone(), Json::Object(document.object.clone()?))))
+                .filter_map(|(key, document)| Some((key.clone(), Json::from(document.object.clone()?))))
                 .collect();
-            object.insert("metadata".to_owned(), Json::Object(metadata));
+            object.insert("metadata".to_owned(), Json::from(metadata));
             object.insert("zarr_consolidated_format".to_owned(), json!(1));
-            let text = json::to_text_lenient(&Json::Object(object)).into_bytes();
+            let text = json::to_text_lenient(&Json::from(object)).into_bytes();
             notes.repaired(
                 severity,
                 Code::ConsolidatedStale,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::json::Json;
+use crate::json::{Json, Map};
 use crate::user_type::{ElementType, TypeClass, UserType};
 use crate::value::Value;
 
@@ -181,7 +181,7 @@ pub fn row_json(of: &ElementType, row: &Row) -> Vec<Json> {
                     };
                     (field.name.clone(), value)
                 });
-                Json::Object(members.collect())
+                Json::from(members.collect::<Map>())
             };
             values.iter().map(object).collect()
         }

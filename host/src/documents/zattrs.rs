@@ -36,10 +36,10 @@ pub(super) fn repair(zattrs: &mut Map, nczarr: bool, notes: &mut Notes<'_>) -> b
     if types != before {
         let object = zattrs.entry(place.unwrap_or(TYPES[0]).to_owned()).or_insert_with(|| json!({}));
         if let Some(object) = object.as_object_mut() {
-            object.insert("types".to_owned(), Json::Object(types));
+            object.insert("types".to_owned(), Json::from(types));
         }
     }
-    !marked(&Json::Object(zattrs.clone()))
+    !marked(&Json::from(zattrs.clone()))
 }
 
 /// A bare word of netcdf-c: a text that C takes for a number.

@@ -261,7 +261,7 @@ impl Journal {
                 documents.map(|Redo { key, was, text }| json!({"key": key, "was": was, "text": text}));
             put("documents", documents.collect());
         }
-        json::to_text(&Json::Object(object)).into_bytes()
+        json::to_text(&Json::from(object)).into_bytes()
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {

@@ -2,6 +2,8 @@
 
 use std::str;
 
+use indexmap::map::Entry;
+
 use super::{Json, Map, Number, Special};
 use crate::limits;
 
@@ -96,7 +98,7 @@ impl Reader<'_> {
         let mut members = Map::new();
         self.blanks();
         if self.take(b'}') {
-            return Ok(Json::Object(members));
+            return Ok(Json::from(members));
         }
         loop {
             self.blanks();
@@ -109,12 +111,16 @@ impl Reader<'_> {
                 return Err(self.expected("\":\""));
             }
             let value = self.value(depth + 1)?;
-            if members.insert(key.clone(), value).is_some() {
-                self.duplicates.push(key);
+            match members.entry(key) {
+                Entry::Vacant(vacant) => drop(vacant.insert(value)),
+                Entry::Occupied(mut occupied) => {
+                    self.duplicates.push(occupied.key().clone());
+                    occupied.insert(value);
+                }
             }
             self.blanks();
             if self.take(b'}') {
-                return Ok(Json::Object(members));
+                return Ok(Json::from(members));
             }
             if !self.take(b',') {
                 return Err(self.expected("\",\" or \"}\""));
@@ -153,6 +159,10 @@ impl Reader<'_> {
         let Some(end) = end else { return Err(self.expected("a string that ends")) };
         let quoted = self.text.get(start..start + end + 2).unwrap_or_default();
         self.at = start + quoted.len();
+        let plain = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+        if !plain.bytes().any(|byte| byte == b'\\' || byte < b' ') {
+            return Ok(plain.to_owned());
+        }
         // Escapes are left to serde_json, which joins surrogates and refuses control characters.
         serde_json::from_str(quoted)
             .map_err(|_| JsonError::Syntax { at: start, expected: "a string with valid escapes" })

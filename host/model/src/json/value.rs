@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::{Index, IndexMut};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
@@ -38,8 +39,8 @@ pub enum Json {
     String(String),
     /// A list.
     Array(Vec<Json>),
-    /// Members in their order.
-    Object(Map),
+    /// Members in their order. Copies share them until one is changed.
+    Object(Arc<Map>),
 }
 
 /// A number as it was written: no digit is lost, however many it has.
@@ -206,10 +207,19 @@ impl Json {
         }
     }
 
+    /// The members, without a copy unless others share them.
+    #[must_use]
+    pub fn into_object(self) -> Option<Map> {
+        match self {
+            Self::Object(members) => Some(Arc::unwrap_or_clone(members)),
+            _ => None,
+        }
+    }
+
     /// The members, for changing them.
     pub fn as_object_mut(&mut self) -> Option<&mut Map> {
         match self {
-            Self::Object(members) => Some(members),
+            Self::Object(members) => Some(Arc::make_mut(members)),
             _ => None,
         }
     }
@@ -282,10 +292,10 @@ impl IndexMut<&str> for Json {
     /// The member of this name, which is added if it does not exist. A value that is not an object becomes one.
     fn index_mut(&mut self, key: &str) -> &mut Self {
         if !self.is_object() {
-            *self = Self::Object(Map::new());
+            *self = Self::from(Map::new());
         }
         match self {
-            Self::Object(members) => members.entry(key.to_owned()).or_default(),
+            Self::Object(members) => Arc::make_mut(members).entry(key.to_owned()).or_default(),
             other => other,
         }
     }
@@ -328,7 +338,8 @@ impl From<Value> for Json {
             Value::String(text) => Self::String(text),
             Value::Array(items) => Self::Array(items.into_iter().map(Self::from).collect()),
             Value::Object(members) => {
-                Self::Object(members.into_iter().map(|(key, value)| (key, Self::from(value))).collect())
+                let members: Map = members.into_iter().map(|(key, value)| (key, Self::from(value))).collect();
+                Self::from(members)
             }
         }
     }
@@ -400,7 +411,7 @@ impl From<String> for Json {
 
 impl From<Map> for Json {
     fn from(members: Map) -> Self {
-        Self::Object(members)
+        Self::Object(Arc::new(members))
     }
 }
 
@@ -463,7 +474,7 @@ macro_rules! __json {
         #[allow(unused_mut)]
         let mut members = $crate::json::Map::new();
         $crate::__json!(@members members $($members)*);
-        $crate::json::Json::Object(members)
+        $crate::json::Json::from(members)
     }};
     (@items $to:ident) => {};
     (@items $to:ident null $(, $($rest:tt)*)?) => {

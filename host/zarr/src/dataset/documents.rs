@@ -590,12 +590,10 @@ impl Dataset {
         let mut bytes = None;
         if is_current
             && let Some(mut document) = object(&stored).map(Arc::unwrap_or_clone)
-            && let Some(Json::Object(entries)) = document.get_mut("metadata")
+            && let Some(entries) = document.get_mut("metadata").and_then(Json::as_object_mut)
         {
-            entries.extend(
-                written.into_iter().map(|(key, object)| (key, Json::Object(Arc::unwrap_or_clone(object)))),
-            );
-            let document = Json::Object(document);
+            entries.extend(written.into_iter().map(|(key, object)| (key, Json::Object(object))));
+            let document = Json::from(document);
             let nczarr = self.hierarchy.format.is_nczarr();
             let text = if nczarr { json::to_text(&document) } else { json::to_text_lenient(&document) };
             bytes = Some(text.into_bytes());
@@ -644,18 +642,16 @@ impl Dataset {
             return Ok(Last::Nothing);
         }
         base.shift_remove(CONSOLIDATED_V3);
-        if let Some(Json::Object(entries)) = nodes.as_mut().and_then(|nodes| nodes.get_mut("metadata")) {
+        let entries = nodes.as_mut().and_then(|nodes| nodes.get_mut("metadata")?.as_object_mut());
+        if let Some(entries) = entries {
             let path = |key: String| key.rsplit_once('/').map(|(path, _)| path.to_owned());
-            entries.extend(
-                written
-                    .into_iter()
-                    .filter_map(|(key, node)| Some((path(key)?, Json::Object(Arc::unwrap_or_clone(node))))),
-            );
+            entries
+                .extend(written.into_iter().filter_map(|(key, node)| Some((path(key)?, Json::Object(node)))));
         }
         let consolidated = if nodes.is_some() { Consolidated::Current } else { Consolidated::Absent };
         base.extend(nodes.map(|nodes| (CONSOLIDATED_V3.to_owned(), nodes)));
         let bare = !self.hierarchy.format.is_nczarr();
-        let bytes = json::to_text_indented(&Json::Object(base), bare).into_bytes();
+        let bytes = json::to_text_indented(&Json::from(base), bare).into_bytes();
         Ok(Last::Root(Replaced { key, bytes, kept, is_new }, consolidated))
     }
 
@@ -737,7 +733,7 @@ fn depth(path: &str) -> usize {
 
 fn object(bytes: &[u8]) -> Option<Arc<Object>> {
     match json::parse(bytes).ok()?.value {
-        Json::Object(object) => Some(Arc::new(object)),
+        Json::Object(object) => Some(object),
         _ => None,
     }
 }

@@ -77,11 +77,7 @@ impl<'a> Loader<'a> {
     pub(super) fn read_only_from_zmetadata(&mut self, zmetadata: Object) {
         self.seen.clear();
         let documents = Arc::unwrap_or_clone(zmetadata).swap_remove("metadata");
-        let documents = documents.and_then(|documents| match documents {
-            Json::Object(documents) => Some(documents),
-            _ => None,
-        });
-        self.read_only_from(documents.unwrap_or_default());
+        self.read_only_from(documents.and_then(Json::into_object).unwrap_or_default());
     }
 
     /// Reads only from these documents from now on.
@@ -168,7 +164,7 @@ impl<'a> Loader<'a> {
             // The object moves to `seen`; the names stay, for the children.
             let object = match documents.get_mut(key).map(std::mem::take) {
                 None => None,
-                Some(Json::Object(object)) => Some(Arc::new(object)),
+                Some(Json::Object(object)) => Some(object),
                 Some(_) => return Err(LoadError::Broken(NO_OBJECT)),
             };
             self.seen.insert(key.to_owned(), object.clone());
@@ -301,7 +297,7 @@ fn parse(key: &str, bytes: &[u8], warnings: &mut Vec<Warning>) -> Result<Object,
         text: format!("the key {name:?} occurs twice in one object; the last value is used"),
     }));
     match parsed.value {
-        Json::Object(object) => Ok(Arc::new(object)),
+        Json::Object(object) => Ok(object),
         _ => Err(NO_OBJECT),
     }
 }

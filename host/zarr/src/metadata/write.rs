@@ -79,15 +79,15 @@ pub fn consolidated_document(hierarchy: &Hierarchy) -> Result<Document, Metadata
     let mut metadata = Map::new();
     for group in hierarchy.groups() {
         metadata.extend(
-            group_objects(hierarchy, group)?.into_iter().map(|(key, object)| (key, Json::Object(object))),
+            group_objects(hierarchy, group)?.into_iter().map(|(key, object)| (key, Json::from(object))),
         );
         for variable in &group.variables {
             let objects = variable_objects(hierarchy, variable)?;
-            metadata.extend(objects.into_iter().map(|(key, object)| (key, Json::Object(object))));
+            metadata.extend(objects.into_iter().map(|(key, object)| (key, Json::from(object))));
         }
     }
     let mut document = Map::new();
-    document.insert("metadata".to_owned(), Json::Object(metadata));
+    document.insert("metadata".to_owned(), Json::from(metadata));
     document.insert("zarr_consolidated_format".to_owned(), json!(1));
     text_of(hierarchy, (document::ZMETADATA.to_owned(), document))
 }
@@ -134,11 +134,11 @@ fn group_objects(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Object>, Me
         info.insert("dimensions".to_owned(), dimensions(group));
         info.insert("arrays".to_owned(), arrays(group));
         info.insert("groups".to_owned(), group.groups.iter().map(|child| child.name.clone()).collect());
-        zattrs.add("_nczarr_group", Json::Object(info), Some("|J0"));
+        zattrs.add("_nczarr_group", Json::from(info), Some("|J0"));
         if is_root {
             let mut superblock = old_object(old, "_nczarr_superblock");
             superblock.insert("version".to_owned(), json!("2.0.0"));
-            zattrs.add("_nczarr_superblock", Json::Object(superblock), Some("|J0"));
+            zattrs.add("_nczarr_superblock", Json::from(superblock), Some("|J0"));
         }
         zattrs.add_types(old);
     }
@@ -179,7 +179,7 @@ fn variable_objects(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Ob
             info.insert("scalar".to_owned(), json!(1));
         }
         info.insert("storage".to_owned(), json!(variable.storage.name()));
-        zattrs.add("_nczarr_array", Json::Object(info), Some("|J0"));
+        zattrs.add("_nczarr_array", Json::from(info), Some("|J0"));
         zattrs.add_types(old);
     }
     let mut objects = Vec::new();
@@ -262,7 +262,7 @@ fn dimensions(group: &Group) -> Json {
         };
         (dimension.name.clone(), len)
     };
-    Json::Object(group.dimensions.iter().map(entry).collect())
+    Json::from(group.dimensions.iter().map(entry).collect::<Map>())
 }
 
 /// The arrays of a group; arrays that cannot be read keep their positions.
@@ -322,7 +322,7 @@ fn old_object(zattrs: Option<&Map>, name: &str) -> Map {
 
 /// Serializes a document; refuses one that could not be read again.
 fn text_of(hierarchy: &Hierarchy, (key, object): Object) -> Result<Document, MetadataError> {
-    let object = Json::Object(object);
+    let object = Json::from(object);
     if depth(&object) > limits::JSON_DEPTH {
         let reason = format!(
             "its arrays and objects would be nested deeper than {}; make the JSON in attributes flatter, or do not \
@@ -402,7 +402,7 @@ impl Attributes {
     fn add_types(&mut self, old: Option<&Map>) {
         self.types.insert("_nczarr_attr".to_owned(), json!("|J0"));
         let mut object = old_object(old, "_nczarr_attr");
-        object.insert("types".to_owned(), Json::Object(std::mem::take(&mut self.types)));
-        self.object.insert("_nczarr_attr".to_owned(), Json::Object(object));
+        object.insert("types".to_owned(), Json::from(std::mem::take(&mut self.types)));
+        self.object.insert("_nczarr_attr".to_owned(), Json::from(object));
     }
 }

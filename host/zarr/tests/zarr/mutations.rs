@@ -1,4 +1,6 @@
-use ncz_model::json::{Json, json};
+use std::sync::Arc;
+
+use ncz_model::json::{Json, Map, json};
 use ncz_model::{Format, Hierarchy};
 use ncz_zarr::metadata::{ConsolidatedPolicy, ReadOptions, read, write};
 use proptest::prelude::*;
@@ -55,6 +57,7 @@ fn change(json: &mut Json, at: &mut usize, new: &Json, remove: bool) -> bool {
     *at = at.saturating_sub(1);
     match json {
         Json::Object(members) => {
+            let members = Arc::make_mut(members);
             let keys: Vec<String> = members.keys().cloned().collect();
             keys.iter().any(|key| {
                 if *at == 0 && remove {
@@ -132,7 +135,7 @@ fn any_json() -> impl Strategy<Value = Json> {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Json::Array),
             (prop::sample::select(vec!["name", "configuration", "must_understand", "order", "x"]), inner)
-                .prop_map(|(key, value)| Json::Object([(key.to_owned(), value)].into_iter().collect())),
+                .prop_map(|(key, value)| Json::from([(key.to_owned(), value)].into_iter().collect::<Map>())),
         ]
     })
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ncz_model::json::{Json, json};
+use ncz_model::json::{Json, Map, json};
 use ncz_model::{
     Attribute, Consolidated, Format, Group, GroupDocuments, Hierarchy, MetadataError, NcType, NewFill, Order,
     Separator, Storage, Value, VariableBuilder, VariableDocuments,
@@ -35,7 +35,8 @@ fn numbers_by_value(json: Json) -> Json {
         Json::Number(number) => json!(number.as_str().parse::<f64>().unwrap()),
         Json::Array(items) => items.into_iter().map(numbers_by_value).collect(),
         Json::Object(members) => {
-            Json::Object(members.into_iter().map(|(key, value)| (key, numbers_by_value(value))).collect())
+            let members = members.iter().map(|(key, value)| (key.clone(), numbers_by_value(value.clone())));
+            Json::from(members.collect::<Map>())
         }
         other => other,
     }

@@ -1,5 +1,7 @@
 //! Changes to JSON documents: to what they say, and to how it is written.
 
+use std::sync::Arc;
+
 use fastrand::Rng;
 use ncz::model::json::{Json, Map};
 use ncz::model::json::{parse, to_text_indented, to_text_lenient};
@@ -150,7 +152,7 @@ fn visit(json: &mut Json, at: &mut usize, action: &mut dyn FnMut(&mut Json)) -> 
     }
     *at -= 1;
     match json {
-        Json::Object(members) => members.values_mut().any(|value| visit(value, at, action)),
+        Json::Object(members) => Arc::make_mut(members).values_mut().any(|value| visit(value, at, action)),
         Json::Array(items) => items.iter_mut().any(|value| visit(value, at, action)),
         _ => false,
     }
@@ -159,6 +161,7 @@ fn visit(json: &mut Json, at: &mut usize, action: &mut dyn FnMut(&mut Json)) -> 
 fn change(node: &mut Json, donor: &Json, rng: &mut Rng) {
     match (rng.u32(..8), node) {
         (0..3, Json::Object(members)) if !members.is_empty() => {
+            let members = Arc::make_mut(members);
             let key = members.keys().nth(rng.usize(..members.len())).unwrap().clone();
             let value = members.shift_remove(&key).unwrap();
             match rng.u32(..3) {
@@ -170,7 +173,9 @@ fn change(node: &mut Json, donor: &Json, rng: &mut Rng) {
                 }
             }
         }
-        (3, Json::Object(members)) => drop(members.insert(any(&WORDS, rng).to_owned(), made_up(2, rng))),
+        (3, Json::Object(members)) => {
+            Arc::make_mut(members).insert(any(&WORDS, rng).to_owned(), made_up(2, rng));
+        }
         (0..4, Json::Array(items)) if !items.is_empty() => {
             let at = rng.usize(..items.len());
             match rng.u32(..4) {
@@ -191,7 +196,7 @@ fn change(node: &mut Json, donor: &Json, rng: &mut Rng) {
             let depth = if rng.bool() { 1 } else { rng.usize(1..70) };
             let wrap = |inner: Json, rng: &mut Rng| match rng.bool() {
                 true => Json::Array(vec![inner]),
-                false => Json::Object(Map::from_iter([(any(&WORDS, rng).to_owned(), inner)])),
+                false => Json::from(Map::from_iter([(any(&WORDS, rng).to_owned(), inner)])),
             };
             *node = (0..depth).fold(std::mem::take(node), |inner, _| wrap(inner, rng));
         }
@@ -212,7 +217,7 @@ fn made_up(depth: u32, rng: &mut Rng) -> Json {
         0 if depth > 0 => (0..rng.usize(..4)).map(|_| made_up(depth - 1, rng)).collect(),
         1 if depth > 0 => {
             let members = (0..rng.usize(..4)).map(|_| (any(&WORDS, rng).to_owned(), made_up(depth - 1, rng)));
-            Json::Object(members.collect())
+            Json::from(members.collect::<Map>())
         }
         _ => leaf(rng),
     }

@@ -170,8 +170,8 @@ pub(super) fn join(variable: &Variable) -> Vec<Json> {
     configuration.insert("index_location".to_owned(), json!(place));
     let mut codec = Map::new();
     codec.insert("name".to_owned(), json!(SHARDING));
-    codec.insert("configuration".to_owned(), Json::Object(configuration));
-    vec![Json::Object(codec)]
+    codec.insert("configuration".to_owned(), Json::from(configuration));
+    vec![Json::from(codec)]
 }
 
 /// Whether a list that was read still describes the variable.

@@ -22,7 +22,7 @@ impl<'a> Extension<'a> {
         let name = object.get("name").and_then(Json::as_str).ok_or_else(wrong)?;
         let configuration = match object.get("configuration") {
             None | Some(Json::Null) => None,
-            Some(Json::Object(configuration)) => Some(configuration),
+            Some(Json::Object(configuration)) => Some(&**configuration),
             Some(other) => {
                 return Err(format!(
                     "the configuration {} of {name:?} is not an object",

@@ -27,19 +27,19 @@ pub(in super::super) fn group_object(hierarchy: &Hierarchy, group: &Group) -> Re
     }
     if nczarr {
         let info = draft::group_info(group, old_attribute(old, draft::GROUP));
-        attributes.add(draft::GROUP, Json::Object(info), draft::JSON);
+        attributes.add(draft::GROUP, Json::from(info), draft::JSON);
         if group.path == "/" {
             let mut superblock = old_attribute(old, draft::SUPERBLOCK);
             superblock.insert("version".to_owned(), json!("3.0.0"));
             superblock.insert("format".to_owned(), json!(3));
-            attributes.add(draft::SUPERBLOCK, Json::Object(superblock), draft::JSON);
+            attributes.add(draft::SUPERBLOCK, Json::from(superblock), draft::JSON);
         }
         attributes.add_types(old_attribute(old, draft::ATTRIBUTES));
     } else {
         attributes.keep(old);
     }
     let mut node = old.cloned().unwrap_or_default();
-    node.insert("attributes".to_owned(), Json::Object(attributes.object));
+    node.insert("attributes".to_owned(), Json::from(attributes.object));
     node.insert("zarr_format".to_owned(), json!(3));
     node.shift_remove(CONSOLIDATED);
     node.insert("node_type".to_owned(), json!("group"));
@@ -51,11 +51,11 @@ pub(in super::super) fn consolidated_object(hierarchy: &Hierarchy) -> Result<Map
     let mut nodes = Map::new();
     for group in hierarchy.groups() {
         if group.path != "/" {
-            let node = Json::Object(group_object(hierarchy, group)?);
+            let node = Json::from(group_object(hierarchy, group)?);
             nodes.insert(group.path.trim_matches('/').to_owned(), node);
         }
         for variable in &group.variables {
-            nodes.insert(variable.key.clone(), Json::Object(variable_object(hierarchy, variable)?));
+            nodes.insert(variable.key.clone(), Json::from(variable_object(hierarchy, variable)?));
         }
     }
     let mut root = group_object(hierarchy, &hierarchy.root)?;
@@ -63,8 +63,8 @@ pub(in super::super) fn consolidated_object(hierarchy: &Hierarchy) -> Result<Map
     let mut consolidated = Map::new();
     consolidated.insert("kind".to_owned(), json!("inline"));
     consolidated.insert("must_understand".to_owned(), json!(false));
-    consolidated.insert("metadata".to_owned(), Json::Object(nodes));
-    root.insert(CONSOLIDATED.to_owned(), Json::Object(consolidated));
+    consolidated.insert("metadata".to_owned(), Json::from(nodes));
+    root.insert(CONSOLIDATED.to_owned(), Json::from(consolidated));
     root.extend(node_type.map(|value| ("node_type".to_owned(), value)));
     Ok(root)
 }
@@ -128,7 +128,7 @@ pub(in super::super) fn variable_object(
     if kept.is_none() {
         node.insert("codecs".to_owned(), Json::Array(codecs::join(variable)));
     }
-    node.insert("attributes".to_owned(), Json::Object(attributes(variable, nczarr)?));
+    node.insert("attributes".to_owned(), Json::from(attributes(variable, nczarr)?));
     if let Some(names) = dimension_names(hierarchy, variable).filter(|_| old.is_none()) {
         node.insert("dimension_names".to_owned(), names);
     }
@@ -146,7 +146,7 @@ fn attributes(variable: &Variable, nczarr: bool) -> Result<Map, MetadataError> {
     let mut built = Attributes::new(&variable.attributes, shown, "variable", &variable.path, nczarr)?;
     if nczarr {
         let info = draft::array_info(variable, old_attribute(old, draft::ARRAY));
-        built.add(draft::ARRAY, Json::Object(info), draft::JSON);
+        built.add(draft::ARRAY, Json::from(info), draft::JSON);
         built.add_types(old_attribute(old, draft::ATTRIBUTES));
     } else {
         built.keep(old);
@@ -232,7 +232,7 @@ impl Attributes {
     fn add_types(&mut self, mut object: Map) {
         self.types.push(json!({"name": draft::ATTRIBUTES, "configuration": {"type": draft::JSON}}));
         object.insert("attribute_types".to_owned(), Json::Array(std::mem::take(&mut self.types)));
-        self.object.insert(draft::ATTRIBUTES.to_owned(), Json::Object(object));
+        self.object.insert(draft::ATTRIBUTES.to_owned(), Json::from(object));
     }
 
     /// Keeps attributes that carry metadata of other programs and are not shown as attributes.
