@@ -32,8 +32,6 @@ pub(super) struct SharedOutput<'out> {
 // SAFETY: `start` is valid for reads and writes of `len` bytes for as long as `'out`, in which nobody else has the buffer:
 // `new` took it as a mutable reference. Threads reach its bytes only through `Part` and `run`, whose bytes are disjoint.
 unsafe impl Sync for SharedOutput<'_> {}
-// SAFETY: as above; nothing in it belongs to a thread.
-unsafe impl Send for SharedOutput<'_> {}
 
 /// The elements of a slab that lie in one chunk. Nobody else writes them.
 pub(super) struct Part<'a, 'out> {
