@@ -6,6 +6,7 @@ mod faults;
 mod http_store;
 mod moto; // an S3 service that others wrote
 mod netcdf_files;
+mod parts;
 mod peers;
 mod s3_store;
 mod service;

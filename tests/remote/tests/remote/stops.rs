@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use ncz::copy::{CopyOptions, Indices, Selection, append_with_receipt, copy};
@@ -20,6 +22,9 @@ type Outcome = Result<(), Box<dyn Error>>;
 
 /// The location of the dataset.
 const PLACE: &str = "ocean/2024.zarr";
+
+/// How many services are used at the same time.
+const SERVICES: usize = 3;
 
 /// The request of a client that is its last.
 #[derive(Debug, Clone, Copy)]
@@ -44,11 +49,11 @@ impl Last {
 }
 
 /// Runs `attempt` once without harm, then once for each request that may be its last, each time with the objects that
-/// `prepare` has put, and `look` at what is left.
+/// `prepare` has put, and `look` at what is left. Several services do this at the same time, since clients mostly wait.
 fn for_all_last_requests(
-    prepare: impl Fn(&S3Server),
-    attempt: impl Fn(&S3Server) -> Outcome,
-    look: impl Fn(&S3Server, &Outcome, &Objects),
+    prepare: impl Fn(&S3Server) + Sync,
+    attempt: impl Fn(&S3Server) -> Outcome + Sync,
+    look: impl Fn(&S3Server, &Outcome, &Objects) + Sync,
 ) {
     let server = client::server();
     prepare(&server);
@@ -57,27 +62,35 @@ fn for_all_last_requests(
     let requests = server.total();
     assert!((10..200).contains(&requests), "{requests} requests");
     let good = server.objects(BUCKET);
-    let mut failed = 0;
-    for last in Last::all(requests) {
-        for name in server.objects(BUCKET).keys() {
-            server.remove(BUCKET, name);
+    let (all, failed) = (Mutex::new(Last::all(requests)), AtomicU64::new(0));
+    let next = || all.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        let server = client::server();
+        while let Some(last) = next() {
+            for name in server.objects(BUCKET).keys() {
+                server.remove(BUCKET, name);
+            }
+            prepare(&server);
+            last.arm(&server);
+            let outcome = attempt(&server);
+            server.heal();
+            failed.fetch_add(u64::from(outcome.is_err()), Ordering::Relaxed);
+            let seen =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| look(&server, &outcome, &good)));
+            if let Err(panic) = seen {
+                let result = outcome.map_or_else(|error| explained(&*error), |()| "done".to_owned());
+                eprintln!(
+                    "{last:?} of {requests} requests: {result}; left are {:?}",
+                    server.objects(BUCKET).keys()
+                );
+                std::panic::resume_unwind(panic);
+            }
         }
-        prepare(&server);
-        last.arm(&server);
-        let outcome = attempt(&server);
-        server.heal();
-        failed += usize::from(outcome.is_err());
-        let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| look(&server, &outcome, &good)));
-        if let Err(panic) = seen {
-            let result = outcome.map_or_else(|error| explained(&*error), |()| "done".to_owned());
-            eprintln!(
-                "{last:?} of {requests} requests: {result}; left are {:?}",
-                server.objects(BUCKET).keys()
-            );
-            std::panic::resume_unwind(panic);
-        }
-    }
-    assert!(failed as u64 > requests, "{failed} of {requests} requests twice");
+    };
+    // A panic in a thread is one here.
+    std::thread::scope(|scope| (0..SERVICES).for_each(|_| drop(scope.spawn(&work))));
+    let failed = failed.into_inner();
+    assert!(failed > requests, "{failed} of {requests} requests twice");
 }
 
 /// Reads a prefix without faults; `None` if it is not a dataset.

@@ -1,15 +1,16 @@
-"""Compares ncz with other programs on netCDF files: copies, reading, references, headers.
+"""Compares ncz with other programs on whole files and folders: copies, reading, references, headers, verifying.
 
-    netcdf.py --dir /dev/shm/bench --ncz target/release/ncz
+    files.py --dir /dev/shm/bench --ncz target/release/ncz
 
 Makes a netCDF-4 file of 400 chunks of 1 MiB (shuffle and deflate, about 115 MB), its Zarr copy, and a file of 10,000
-small chunks. Each job is run by all programs in turns, as often as --runs says. Prints a table: the median and the best
+small chunks, and a Zarr folder of 100,000 chunks of 400 bytes. Each job is run by all programs in turns, as often as --runs says. Prints a table: the median and the best
 seconds of each program, and how many times the first program's median the others take. Programs run as processes; only
 the reading of netCDF4 and h5py is timed inside Python, after its imports. A program that is not installed is left out.
 --dir must be a folder of a memory file system for figures that mean something.
 """
 
 import argparse
+import json
 import pathlib
 import shutil
 import statistics
@@ -19,6 +20,7 @@ import time
 
 CHUNKS, SIDE = 400, 512
 SMALL = 10_000
+MANY = 100_000
 
 MAKE = f"""
 import sys, h5py, netCDF4, numpy as np
@@ -73,6 +75,18 @@ with open(sys.argv[2], "w") as out:
 """
 
 
+def make_many(folder):
+    """A Zarr dataset of many small chunks, without a codec."""
+    (folder / "v").mkdir(parents=True)
+    (folder / ".zgroup").write_text('{"zarr_format": 2}')
+    array = {"zarr_format": 2, "shape": [MANY * 100], "chunks": [100], "dtype": "<i4", "compressor": None,
+             "filters": None, "fill_value": 0, "order": "C"}
+    (folder / "v/.zarray").write_text(json.dumps(array))
+    (folder / "v/.zattrs").write_text('{"_ARRAY_DIMENSIONS": ["x"]}')
+    for number in range(MANY):
+        (folder / f"v/{number}").write_bytes(number.to_bytes(4, "little") * 100)
+
+
 def remove(path):
     shutil.rmtree(path, ignore_errors=True)
     path.unlink(missing_ok=True)
@@ -89,6 +103,9 @@ def main():
     file, small, zarr, out = (args.dir / name for name in ("big.nc", "small.nc", "big.zarr", "out"))
     if not small.exists():
         subprocess.run([sys.executable, "-c", MAKE, file, small], check=True)
+    many = args.dir / "many.zarr"
+    if not many.exists():
+        make_many(many)
     remove(zarr)
     ncz = str(args.ncz.resolve())
     subprocess.run([ncz, "copy", "-q", file, zarr, "--format", "zarr"], check=True)
@@ -96,19 +113,30 @@ def main():
     def python(code, *more):
         return [sys.executable, "-c", code, *more]
 
-    to = {suffix: out.with_suffix(suffix) for suffix in (".nc", ".zarr", ".json")}
+    def shell(text, *more):
+        return ["sh", "-c", text, "sh", *more]
+
+    to = {suffix: out.with_suffix(suffix) for suffix in (".nc", ".zarr", ".json", ".zip")}
     # The first of each job is what the others are compared with.
     jobs = {
         "copy .nc to Zarr": {
             "cp": ["cp", file, to[".nc"]],
             "ncz": [ncz, "copy", "-q", file, to[".zarr"], "--format", "zarr"],
-            "ncz to .zip": [ncz, "copy", "-q", file, out.with_suffix(".zip"), "--format", "zarr"],
+            "ncz to .zip": [ncz, "copy", "-q", file, to[".zip"], "--format", "zarr"],
             "nccopy": ["nccopy", file, to[".nc"]],
             "h5py + zarr-python": python(H5PY_TO_ZARR, file, to[".zarr"]),
         },
         "copy Zarr to .nc": {
             "cp -r": ["cp", "-r", zarr, to[".zarr"]],
             "ncz": [ncz, "copy", "-q", zarr, to[".nc"]],
+        },
+        "copy a Zarr folder": {
+            "cp -r": ["cp", "-r", zarr, to[".zarr"]],
+            "ncz": [ncz, "copy", "-q", zarr, to[".zarr"]],
+        },
+        "copy a Zarr folder to a zip file": {
+            "zip -0": shell('cd "$1" && zip -0 -q -r "$2" .', zarr, to[".zip"]),
+            "ncz": [ncz, "copy", "-q", zarr, to[".zip"]],
         },
         "copy .nc to .nc": {"cp": ["cp", file, to[".nc"]], "ncz": [ncz, "copy", "-q", file, to[".nc"]]},
         "read a variable": {
@@ -120,6 +148,11 @@ def main():
             "ncz": [ncz, "copy", "-q", small, to[".json"]],
             "kerchunk": python(KERCHUNK, small, to[".json"]),
         },
+        "check 100,000 chunks": {
+            "find | cat": shell('find "$1" -type f -print0 | xargs -0 cat', many),
+            "ncz verify": [ncz, "verify", "-q", many],
+            "ncz info": [ncz, "info", many],
+        },
         "header": {"ncz dump -h": [ncz, "dump", "-h", file], "ncdump -h": ["ncdump", "-h", file]},
     }
     for name, programs in jobs.items():
@@ -128,7 +161,7 @@ def main():
         seconds = {program: [] for program, command in programs.items() if shutil.which(command[0])}
         for _ in range(args.runs):
             for program, taken in seconds.items():
-                for path in (*to.values(), out.with_suffix(".zip")):
+                for path in to.values():
                     remove(path)
                 times_itself = program in ("netCDF4", "h5py")
                 start = time.perf_counter()
@@ -143,7 +176,7 @@ def main():
             median = statistics.median(taken)
             base = base or median
             print(f"{program:<20} {median:8.3f} {min(taken):8.3f} {median / base:7.2f}", flush=True)
-    for path in (*to.values(), out.with_suffix(".zip")):
+    for path in to.values():
         remove(path)
 
 

@@ -1,7 +1,9 @@
 //! netCDF-4 files that this crate writes, as h5py, netCDF4, xarray, ncdump and h5dump see them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use std::cell::Cell;
+mod drawn; // variables of random properties
+mod refused; // what HDF5 cannot hold
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Cursor;
@@ -23,9 +25,6 @@ use ncz_registry::spec::generic;
 use ncz_shuffle as _;
 use ncz_store::{Access, FileStore, KeyBuf};
 use ncz_test_support::{Python, program, python};
-use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 use serde_json::Value as Json;
 
 /// A script that writes files with netCDF4 and h5py, and describes files as these see them.
@@ -465,169 +464,6 @@ for change in [False, True]:
     python.run_code(code, &[&path], &[]).unwrap();
 }
 
-/// A variable of random properties and content.
-#[derive(Debug, Clone)]
-struct Drawn {
-    nc_type: NcType,
-    big: bool,
-    axes: Vec<(u64, bool, u64)>,
-    is_contiguous: bool,
-    has_fill: bool,
-    present: Vec<bool>,
-    attributes: usize,
-}
-
-fn drawn() -> impl Strategy<Value = Drawn> {
-    let types: Vec<NcType> =
-        NcType::ALL.into_iter().filter(|nc_type| !matches!(nc_type, NcType::Char | NcType::String)).collect();
-    let axes = prop::collection::vec((1..9u64, any::<bool>(), 1..5u64), 0..5);
-    let kind = (prop::sample::select(types), any::<bool>(), any::<bool>(), any::<bool>());
-    let rest = (axes, prop::collection::vec(any::<bool>(), 1..40), 0..12usize);
-    (kind, rest).prop_map(|((nc_type, big, is_contiguous, has_fill), (axes, present, attributes))| Drawn {
-        nc_type,
-        big,
-        is_contiguous: is_contiguous && axes.iter().all(|(_, unlimited, _)| !unlimited),
-        axes,
-        has_fill,
-        present,
-        attributes,
-    })
-}
-
-/// The bytes of a small number in a type.
-fn element(nc_type: NcType, order: ByteOrder, value: u8) -> Vec<u8> {
-    let value = match nc_type {
-        NcType::Byte => Value::from(value as i8),
-        NcType::UByte => Value::from(value),
-        NcType::Short => Value::from(i16::from(value)),
-        NcType::UShort => Value::from(u16::from(value)),
-        NcType::Int => Value::from(i32::from(value)),
-        NcType::UInt => Value::from(u32::from(value)),
-        NcType::Int64 => Value::from(i64::from(value)),
-        NcType::UInt64 => Value::from(u64::from(value)),
-        NcType::Float => Value::from(f32::from(value)),
-        _ => Value::from(f64::from(value)),
-    };
-    value.to_stored_bytes(&value.nc_type().dtype(order, 0)).unwrap()
-}
-
-/// Writes the variable to a file, and returns what h5py has to find.
-fn write_drawn(drawn: &Drawn, path: &Path) -> Json {
-    let mut hierarchy = netcdf4();
-    let mut names = Vec::new();
-    for (axis, (len, unlimited, _)) in drawn.axes.iter().enumerate() {
-        hierarchy.add_dimension("/", &format!("d{axis}"), *len, *unlimited).unwrap();
-        names.push(format!("d{axis}"));
-    }
-    let order = if drawn.big { ByteOrder::Big } else { ByteOrder::Little };
-    let fill = if drawn.has_fill { 111 } else { 0 };
-    let is_block = drawn.is_contiguous || drawn.axes.is_empty();
-    let mut new = VariableBuilder::new("v", drawn.nc_type).dimensions(names).byte_order(order);
-    new = match is_block {
-        true => new.storage(Storage::Contiguous),
-        false => new.chunks(drawn.axes.iter().map(|axis| axis.2).collect::<Vec<u64>>()),
-    };
-    new = new.fill(match drawn.has_fill {
-        true => {
-            let dtype = drawn.nc_type.dtype(order, 0);
-            NewFill::Value(
-                Value::from_stored_bytes(drawn.nc_type, &dtype, &element(drawn.nc_type, order, 111)).unwrap(),
-            )
-        }
-        false => NewFill::None,
-    });
-    for number in 0..drawn.attributes {
-        new = new.attribute(Attribute::new(format!("a{number}"), "text".repeat(number)));
-    }
-    hierarchy.add_variable("/", new).unwrap();
-    let variable = hierarchy.variable("/v").unwrap().clone();
-    let mut target = Target::new(hierarchy);
-    let shape = &variable.shape;
-    let position = |at: &[u64]| at.iter().zip(shape).fold(0, |number, (at, len)| number * len + at);
-    let bytes = |at: &[u64]| element(drawn.nc_type, order, (position(at) % 100) as u8);
-    let mut values = vec![fill; shape.iter().product::<u64>() as usize];
-    let lens = if is_block { shape.clone() } else { variable.chunk_shape.clone() };
-    let counts: Vec<u64> = shape.iter().zip(&lens).map(|(len, chunk)| len.div_ceil(*chunk)).collect();
-    for (number, index) in grid(&counts).into_iter().enumerate() {
-        if !drawn.present[number % drawn.present.len()] {
-            continue;
-        }
-        let mut stored = Vec::new();
-        for within in grid(&lens) {
-            let at: Vec<u64> =
-                index.iter().zip(&lens).zip(&within).map(|((i, len), at)| i * len + at).collect();
-            if at.iter().zip(shape).all(|(at, len)| at < len) {
-                values[position(&at) as usize] = (position(&at) % 100) as i64;
-                stored.extend(bytes(&at));
-            } else {
-                stored.extend(element(drawn.nc_type, order, 99));
-            }
-        }
-        match is_block {
-            true => target.contiguous("/v", &stored),
-            false => target.chunk("/v", &index, &stored, 0),
-        }
-    }
-    target.save(path);
-    let is_text = drawn.nc_type.dtype(order, 0).order() == ByteOrder::Big;
-    let letter =
-        ["i1", "S1", "i2", "i4", "f4", "f8", "u1", "u2", "u4", "i8", "u8"][drawn.nc_type.code() as usize - 1];
-    let dtype = format!(
-        "{}{letter}",
-        if letter.ends_with('1') {
-            "|"
-        } else if is_text {
-            ">"
-        } else {
-            "<"
-        }
-    );
-    let max: Vec<Option<u64>> = drawn.axes.iter().map(|axis| (!axis.1).then_some(axis.0)).collect();
-    let attributes: Vec<String> = (0..drawn.attributes).map(|number| "text".repeat(number)).collect();
-    let chunks = (!is_block).then_some(variable.chunk_shape);
-    serde_json::json!({
-        "shape": shape, "max": max, "dtype": dtype, "values": values, "chunks": chunks, "fill": fill,
-        "attributes": attributes,
-    })
-}
-
-#[test]
-fn h5py_finds_what_was_drawn_by_lot() {
-    let Ok(python) = python() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mut runner = TestRunner::deterministic();
-    let mut expected = Vec::new();
-    for number in 0..300 {
-        let drawn = drawn().new_tree(&mut runner).unwrap().current();
-        let path = folder.path().join(format!("{number}.nc"));
-        expected.push(serde_json::json!({
-            "path": path.to_str().unwrap(), "content": write_drawn(&drawn, &path), "drawn": format!("{drawn:?}"),
-        }));
-    }
-    let list = folder.path().join("list.json");
-    fs::write(&list, Json::Array(expected).to_string()).unwrap();
-    let code = r#"
-import sys, json, h5py, netCDF4, numpy as np
-for case in json.load(open(sys.argv[1])):
-    content = case["content"]
-    with h5py.File(case["path"]) as file:
-        item = file["v"]
-        texts = [item.attrs[f"a{n}"].decode() for n in range(len(content["attributes"]))]
-        found = {"shape": list(item.shape), "max": list(item.maxshape), "dtype": item.dtype.str,
-            "values": np.asarray(item[()]).ravel().astype("i8").tolist(),
-            "chunks": list(item.chunks) if item.chunks else None, "fill": int(item.fillvalue), "attributes": texts}
-        assert found == content, f"{found}, expected {content}, of {case['drawn']}"
-    with netCDF4.Dataset(case["path"], "a") as file:
-        file.set_auto_maskandscale(False)
-        values = np.asarray(file["v"][...]).ravel().astype("i8").tolist()
-        assert values == content["values"], case["drawn"]
-        assert [d.isunlimited() for d in file.dimensions.values()] == [most is None for most in content["max"]]
-        file["v"][...] = 1
-        file["v"].more = "more"
-"#;
-    python.run_code(code, &[&list], &[]).unwrap();
-}
-
 #[test]
 fn types_that_netcdf_lacks_are_those_of_h5py() {
     let Ok(python) = python() else { return };
@@ -660,88 +496,6 @@ assert found == {"truth": ("|b1", [True, False]), "half": (">f2", [1.0, -2.0]),
     "complex": ("<c8", [1 + 2j, 3 + 4j]), "fixed": ("|S3", [b"abc", b"d"])}, found
 "#;
     python.run_code(code, &[&path], &[]).unwrap();
-}
-
-fn refused(change: impl FnOnce(&mut Hierarchy)) -> String {
-    let mut hierarchy = netcdf4();
-    hierarchy.add_dimension("/", "t", 4, true).unwrap();
-    hierarchy
-        .add_variable("/", VariableBuilder::new("v", NcType::Int).dimensions(["t"]).chunks([2]))
-        .unwrap();
-    check(&hierarchy).unwrap();
-    change(&mut hierarchy);
-    check(&hierarchy).unwrap_err().to_string()
-}
-
-#[test]
-fn what_hdf5_cannot_hold_is_refused_before_data_are_written() {
-    let variable = |hierarchy: &mut Hierarchy, change: fn(&mut Variable)| {
-        change(&mut hierarchy.root.variables[0]);
-    };
-    let long = refused(|dataset| variable(dataset, |v| v.chunk_shape = vec![1 << 30]));
-    assert!(long.contains("less than 4 GiB"), "{long}");
-    let slash = refused(|dataset| variable(dataset, |v| v.name = "a/b".to_owned()));
-    assert!(slash.contains("slash"), "{slash}");
-    let nul = refused(|dataset| dataset.root.attributes.push(Attribute::new("a\0b", "text")));
-    assert!(nul.contains("NUL"), "{nul}");
-    let text = refused(|dataset| dataset.root.attributes.push(Attribute::new("a", Value::strings(["a\0b"]))));
-    assert!(text.contains("NUL at byte 1"), "{text}");
-    let reserved = refused(|dataset| dataset.root.attributes.push(Attribute::new("CLASS", "text")));
-    assert!(reserved.contains("reserves"), "{reserved}");
-    let twice = refused(|dataset| {
-        let first = dataset.root.variables[0].clone();
-        dataset.root.variables.push(first);
-    });
-    assert!(twice.contains("in use"), "{twice}");
-    let block = refused(|dataset| variable(dataset, |v| v.storage = Storage::Contiguous));
-    assert!(block.contains("unlimited"), "{block}");
-    let many = refused(|dataset| {
-        let attributes = (0..65_535).map(|number| Attribute::new(format!("a{number}"), "text"));
-        dataset.root.attributes.extend(attributes);
-    });
-    assert!(many.contains("at most 65534"), "{many}");
-    let dtype = refused(|dataset| variable(dataset, |v| v.dtype = Dtype::parse("<M8[ns]").unwrap()));
-    assert!(dtype.contains("<M8[ns]"), "{dtype}");
-    let filter = refused(|dataset| {
-        variable(dataset, |v| v.filters = vec![serde_json::json!({"id": "zlib", "level": 1}).into()]);
-    });
-    assert!(filter.contains("zlib"), "{filter}");
-    let dimensions = refused(|dataset| {
-        let first = dataset.root.variables[0].dimensions[0].clone();
-        let variable = &mut dataset.root.variables[0];
-        variable.dimensions = vec![first; 33];
-        (variable.shape, variable.chunk_shape) = (vec![4; 33], vec![1; 33]);
-    });
-    assert!(dimensions.contains("at most 32"), "{dimensions}");
-}
-
-#[test]
-fn chunks_that_do_not_fit_their_variable_are_refused() {
-    let write = |chunks: &[(u64, u64, u32)]| {
-        let mut hierarchy = netcdf4();
-        hierarchy.add_dimension("/", "t", 4, true).unwrap();
-        let variable = VariableBuilder::new("v", NcType::Int).dimensions(["t"]).chunks([2]);
-        hierarchy.add_variable("/", variable).unwrap();
-        let mut file = Assembler::new(&hierarchy, Cursor::new(Vec::new()), 100).unwrap();
-        let chunks = chunks.iter().map(|(at, len, filter_mask)| StoredChunk {
-            index: [*at],
-            offset: 48,
-            len: *len,
-            filter_mask: *filter_mask,
-        });
-        file.chunks("/v", chunks).map(|()| file.finish().map(|_| ())).map_err(|error| error.to_string())
-    };
-    assert!(write(&[(0, 8, 0), (1, 8, 0)]).unwrap().is_ok());
-    for (chunks, text) in [
-        (vec![(0, 7, 0)], "must have 8"),
-        (vec![(2, 8, 0)], "outside"),
-        (vec![(1, 8, 0), (0, 8, 0)], "come after"),
-        (vec![(1, 8, 0), (1, 8, 0)], "come after"),
-        (vec![(1, 8, 1)], "filter mask"),
-    ] {
-        let error = write(&chunks).unwrap_err();
-        assert!(error.contains(text), "{error}");
-    }
 }
 
 #[test]
@@ -782,47 +536,6 @@ fn this_crate_reads_copies_as_originals() {
                 assert_eq!(found.filters, expected.filters, "{}", found.path);
                 assert_eq!(found.attributes, expected.attributes, "{}", found.path);
             }
-        }
-    }
-}
-
-#[test]
-fn a_string_with_a_nul_is_refused_and_empty_ones_share_an_object() {
-    let reserve = |_| 4096;
-    let pack = |strings: &Strings| {
-        let mut heap = StringHeap::default();
-        let mut parts = heap.add(strings, 48, &reserve)?;
-        parts.extend(heap.finish(&reserve));
-        Ok::<_, Hdf5WriteError>(parts)
-    };
-    let lens = |parts: &[HeapPart]| parts.iter().map(|(_, bytes)| bytes.len()).collect::<Vec<_>>();
-    let error = pack(&["a", "b\0c"].iter().collect()).unwrap_err();
-    assert!(error.to_string().contains("string 1"), "{error}");
-    let empty = pack(&std::iter::repeat_n("", 100_000).collect()).unwrap();
-    assert_eq!(lens(&empty), [4096, 1_600_000]);
-    assert_eq!(empty[1].0, 48);
-    let long = pack(&["x".repeat(100_000), "y".to_owned()].iter().collect()).unwrap();
-    assert!(lens(&long).iter().sum::<usize>() < 100_000 + 2 * 4096 + 64);
-}
-
-#[test]
-fn chunks_share_collections_of_strings() {
-    const FIRST: u64 = 100_000;
-    let end = Cell::new(FIRST);
-    let reserve = |len: u64| end.replace(end.get() + len);
-    let mut heap = StringHeap::default();
-    let mut parts = Vec::new();
-    for chunk in 0..3000 {
-        let strings: Strings = [format!("string {chunk}"), String::new()].iter().collect();
-        parts.extend(heap.add(&strings, chunk * 32, &reserve).unwrap());
-    }
-    parts.extend(heap.finish(&reserve));
-    let (collections, chunks): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(at, _)| *at >= FIRST);
-    assert_eq!((collections.len(), chunks.len()), (2, 3000));
-    for (_, chunk) in chunks {
-        for reference in chunk.chunks_exact(16) {
-            let address = u64::from_le_bytes(reference[4..12].try_into().unwrap());
-            assert!(collections.iter().any(|(at, _)| *at == address), "{address}");
         }
     }
 }

@@ -1,0 +1,56 @@
+//! Copies in parts from S3 to S3: the requests that `host/docs/src/scale.md` counts with.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code, helpers included")]
+
+use ncz::model::Format;
+use ncz_remote_tests::client::{self, BUCKET};
+use ncz_test_servers::{Operation, S3Server};
+
+use crate::budget::field;
+use crate::peers::service::Service;
+
+/// Requests of a kind: those for each chunk, and all others.
+#[derive(Debug)]
+struct Counts {
+    gets: u64,
+    puts: u64,
+    others: u64,
+}
+
+fn count(server: &S3Server) -> Counts {
+    let (gets, puts) = (server.count(Operation::GetObject), server.count(Operation::PutObject));
+    Counts { gets, puts, others: server.total() - gets - puts }
+}
+
+/// Copies a dataset of so many chunks in so many parts, each with another codec; returns the requests of the plan, of
+/// all parts and of the last step.
+fn copied(chunks: u64, parts: u64) -> [Counts; 3] {
+    let server = client::server();
+    client::put_all(&server, "in.zarr", &*field(Format::Zarr3, chunks, 256, None));
+    let service = Service::Ours(server);
+    let Service::Ours(server) = &service else { panic!("it counts") };
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.json");
+    let plan = plan.to_str().unwrap();
+    let [source, target] = ["in.zarr", "out.zarr"].map(|name| format!("s3://{BUCKET}/{name}"));
+    let step = |args: &[&str]| {
+        server.reset_counts();
+        service.ncz_ok(args);
+        count(server)
+    };
+    let planned = step(&["copy", &source, &target, "--plan", &parts.to_string(), plan, "--codec", "zstd"]);
+    server.reset_counts();
+    (0..parts).for_each(|part| service.ncz_ok(&["copy", "--part", &part.to_string(), plan]));
+    let made = count(server);
+    let finished = step(&["copy", "--finish", plan]);
+    service.ncz_ok(&["verify", &target]);
+    [planned, made, finished]
+}
+
+#[test]
+fn a_copy_in_parts_is_a_get_and_a_put_for_each_chunk_and_few_requests_for_each_part() {
+    for (chunks, parts) in [(60, 3), (60, 6), (240, 6)] {
+        let [planned, made, finished] = copied(chunks, parts);
+        println!("{chunks} {parts}: {planned:?} {made:?} {finished:?}");
+    }
+}
