@@ -120,6 +120,8 @@ impl Reader<'_> {
             }
             self.blanks();
             if self.take(b'}') {
+                // Documents are kept as long as their dataset is open.
+                members.shrink_to_fit();
                 return Ok(Json::from(members));
             }
             if !self.take(b',') {
@@ -139,6 +141,7 @@ impl Reader<'_> {
             items.push(self.value(depth + 1)?);
             self.blanks();
             if self.take(b']') {
+                items.shrink_to_fit();
                 return Ok(Json::Array(items));
             }
             if !self.take(b',') {

@@ -143,6 +143,8 @@ pub(super) fn attributes(
         }
         attributes.push(attribute);
     }
+    // There may be very many variables.
+    attributes.shrink_to_fit();
     attributes
 }
 
