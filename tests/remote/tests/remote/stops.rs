@@ -48,8 +48,9 @@ impl Last {
     }
 }
 
-/// Runs `attempt` once without harm, then once for each request that may be its last, each time with the objects that
-/// `prepare` has put, and `look` at what is left. Several services do this at the same time, since clients mostly wait.
+/// Runs `attempt` once without harm, then once for every third request that may be its last, each time with the objects
+/// that `prepare` has put, and `look` at what is left. `NCZ_STOPS=all` takes each request. Several services do this at the
+/// same time, since clients mostly wait.
 fn for_all_last_requests(
     prepare: impl Fn(&S3Server) + Sync,
     attempt: impl Fn(&S3Server) -> Outcome + Sync,
@@ -62,7 +63,8 @@ fn for_all_last_requests(
     let requests = server.total();
     assert!((10..200).contains(&requests), "{requests} requests");
     let good = server.objects(BUCKET);
-    let (all, failed) = (Mutex::new(Last::all(requests)), AtomicU64::new(0));
+    let step = if std::env::var_os("NCZ_STOPS").is_some_and(|value| value == "all") { 1 } else { 3 };
+    let (all, failed) = (Mutex::new(Last::all(requests).step_by(step)), AtomicU64::new(0));
     let next = || all.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         let server = client::server();
@@ -90,7 +92,7 @@ fn for_all_last_requests(
     // A panic in a thread is one here.
     std::thread::scope(|scope| (0..SERVICES).for_each(|_| drop(scope.spawn(&work))));
     let failed = failed.into_inner();
-    assert!(failed > requests, "{failed} of {requests} requests twice");
+    assert!(failed > requests / step as u64, "{failed} of {requests} requests twice");
 }
 
 /// Reads a prefix without faults; `None` if it is not a dataset.
