@@ -12,9 +12,9 @@ use super::common::{FormatArg, TEMPLATE, Verbosity};
 #[command(
     help_template = TEMPLATE,
     before_help = "Example: ncz gen ocean.cdl\n         \
-        ncz gen ocean.cdl -o ocean.zip\n         \
-        ncz gen ocean.cdl -o ocean.nc\n         \
-        ncz dump -s in.zarr | sed s/degC/K/ | ncz gen - -o out.zarr",
+        ncz gen ocean.cdl ocean.zip\n         \
+        ncz gen ocean.cdl ocean.nc\n         \
+        ncz dump -s in.zarr | sed s/degC/K/ | ncz gen - out.zarr",
     after_help = "\
 CDL:
   netcdf ocean {
@@ -34,8 +34,11 @@ pub(crate) struct Gen {
     pub(crate) source: String,
     /// The new dataset: a directory, a zip file if the name ends in .zip, a netCDF file if it ends in .nc, .nc4, .h5,
     /// .hdf5, .cdf or .nc3, or an S3 URL [default: NAME.zarr, where NAME is the name in the text]
-    #[arg(short = 'o', long = "output", value_name = "TARGET")]
+    #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
+    /// The same as TARGET, as ncgen has it
+    #[arg(short = 'o', long, value_name = "TARGET", conflicts_with = "target")]
+    pub(crate) output: Option<String>,
     /// Format of the dataset [default: nczarr; for the name of a netCDF file netcdf4, for .cdf and .nc3 classic]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<FormatArg>,
@@ -49,7 +52,7 @@ pub(crate) struct Gen {
     #[arg(short = 'H', long)]
     pub(crate) header: bool,
     /// Check the text without making a dataset
-    #[arg(long, conflicts_with_all = ["target", "overwrite"])]
+    #[arg(long, conflicts_with_all = ["target", "output", "overwrite"])]
     pub(crate) check: bool,
     /// Replace the target if it is a dataset, in one step
     #[arg(long)]

@@ -34,7 +34,8 @@ pub(crate) fn run(
     style: Style,
     messages: Messages,
 ) -> Result<Exit, CliError> {
-    let named = options.target.as_deref().map(DatasetUrl::parse).transpose()?;
+    let target = options.target.as_deref().or(options.output.as_deref());
+    let named = target.map(DatasetUrl::parse).transpose()?;
     if let Some(target) = &named {
         check_ending(target)?;
     }

@@ -83,6 +83,7 @@ fn generate(options: &Options) -> Result<Exit, CliError> {
     let gen_options = Gen {
         source: options.source.clone(),
         target: options.target.clone(),
+        output: None,
         format: kinds::of_target(options.kind, is_zarr),
         kind_by_text: options.kind.is_none() && !is_zarr,
         consolidated: is_zarr && super::wants_consolidated(),

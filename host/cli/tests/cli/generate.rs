@@ -29,6 +29,11 @@ fn a_dataset_is_named_after_the_text_or_by_the_option() {
     let json = ncz(["gen", &cdl("simple"), "-o", zip.to_str().unwrap(), "--json"]).ends(0).json();
     assert_eq!((json["schema"].as_u64(), json["name"].as_str()), (Some(1), Some("simple")));
     assert_same_text(&dump(&zip), &dump(&folder.path().join("simple.zarr")), "zip and directory");
+    let named = folder.path().join("named.nczarr");
+    let named = named.to_str().unwrap();
+    ncz(["gen", &cdl("simple"), named]).ends(0).says(&[]);
+    assert_same_text(&dump(named), &dump(&zip), "both ways to name the target");
+    ncz(["gen", &cdl("simple"), named, "-o", named]).ends(2);
 }
 
 #[test]
