@@ -92,7 +92,11 @@ fn ours(folder: &Path, source: &Path, rows: u64, memory: Option<u64>) -> Result<
         Session::new(Arc::new(Registry::builder().no_plugins(true).build()), Pool::for_this_machine()?);
     let dataset =
         Dataset::open(Arc::new(FileStore::open(source, Access::Read)?), session, &Default::default())?;
-    let plan = VariablePlan { codecs: Codecs::Spec(ChainSpec::default()), chunks: Some(vec![rows, 1]) };
+    let plan = VariablePlan {
+        codecs: Codecs::Spec(ChainSpec::default()),
+        chunks: Some(vec![rows, 1]),
+        ..VariablePlan::default()
+    };
     let options = CopyOptions {
         variables: BTreeMap::from([("/v".to_owned(), plan)]),
         memory,

@@ -77,6 +77,20 @@ pub struct VariablePlan {
     pub codecs: Codecs,
     /// Its chunk lengths; `None` keeps those of the original.
     pub chunks: Option<Vec<u64>>,
+    /// How its chunks are grouped.
+    pub shards: Shards,
+}
+
+/// How chunks of the copy are grouped into shards, the objects of Zarr version 3.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Shards {
+    /// As in the original, in whole chunks.
+    #[default]
+    Keep,
+    /// Each chunk is an object.
+    Single,
+    /// Shards of at least these lengths, in whole chunks. A shard of one chunk is none.
+    Of(Vec<u64>),
 }
 
 /// What to copy, and how.
@@ -393,6 +407,14 @@ pub enum CopyError {
         len: u64,
         /// The requested value.
         indices: Indices,
+    },
+    /// Shards where there are none.
+    #[error("variable {path:?} cannot have shards: {reason}")]
+    Shards {
+        /// The path.
+        path: String,
+        /// Why.
+        reason: &'static str,
     },
     /// Chunk lengths that do not fit a variable.
     #[error(

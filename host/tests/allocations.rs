@@ -127,7 +127,7 @@ fn a_copy_holds_a_few_chunks_a_thread_however_many_variables_there_are() -> Resu
         ("recoded.zarr", None, 6 * 2 * chunk),
         ("rechunked.zarr", Some(vec![4, 64, 64]), (48 << 20) + 6 * 2 * chunk),
     ] {
-        let plan = VariablePlan { codecs: Codecs::Sensible, chunks };
+        let plan = VariablePlan { codecs: Codecs::Sensible, chunks, ..VariablePlan::default() };
         let copy_options = CopyOptions {
             variables: (0..VARIABLES).map(|number| (format!("/v{number}"), plan.clone())).collect(),
             verify: true,

@@ -234,9 +234,11 @@ pub(crate) fn check(requests: &[ChunkRequest]) -> Result<(), ChunkRequestError> 
 }
 
 /// Returns the dimensions that requests name.
-pub(crate) fn dimensions(requests: &[ChunkRequest]) -> impl Iterator<Item = (&str, Option<u64>)> {
+pub(crate) fn dimensions<'a>(
+    requests: impl IntoIterator<Item = &'a ChunkRequest>,
+) -> impl Iterator<Item = (&'a str, Option<u64>)> {
     requests
-        .iter()
+        .into_iter()
         .flat_map(|request| match request {
             ChunkRequest::Dimensions(pairs) => pairs.as_slice(),
             _ => &[],
@@ -245,8 +247,10 @@ pub(crate) fn dimensions(requests: &[ChunkRequest]) -> impl Iterator<Item = (&st
 }
 
 /// Returns the variables that requests name.
-pub(crate) fn variables(requests: &[ChunkRequest]) -> impl Iterator<Item = &NamePattern> {
-    requests.iter().filter_map(ChunkRequest::name)
+pub(crate) fn variables<'a>(
+    requests: impl IntoIterator<Item = &'a ChunkRequest>,
+) -> impl Iterator<Item = &'a NamePattern> {
+    requests.into_iter().filter_map(ChunkRequest::name)
 }
 
 /// Checks that no dimension has a length after the colon of a variable, as in `time:12`.

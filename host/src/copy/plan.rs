@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ncz_model::Container;
 use ncz_model::{
-    DataError, Dtype, FillText, Format, Group, Hierarchy, Kind, Order, ScalarForm, Storage, Variable,
-    VariableError,
+    DataError, Dtype, FillText, Format, Group, Hierarchy, Kind, Order, ScalarForm, Sharding, Storage,
+    Variable, VariableError,
 };
 use ncz_registry::spec::{ChainSpec, StageSpec};
 use ncz_zarr::metadata::codec_of_little_endian;
@@ -13,8 +13,8 @@ use serde_json::json;
 
 use super::kept_codecs::kept_filters;
 use super::{
-    Codecs, CopyError, CopyOptions, UnreadableSource, VariablePlan, missing_values, netcdf, strings, types,
-    version,
+    Codecs, CopyError, CopyOptions, Shards, UnreadableSource, VariablePlan, missing_values, netcdf, strings,
+    types, version,
 };
 use crate::progress::Progress;
 
@@ -93,6 +93,7 @@ pub(super) fn plan(
                 version::fit_shards(sharding, chunks);
             }
         }
+        shard(original, variable, format, &plan.shards)?;
         fit(source.hierarchy(), options, original, variable);
         let little = version::little_endian(variable, format);
         let given = give_codecs(source, original, variable, format, &plan.codecs);
@@ -123,6 +124,39 @@ pub(super) fn plan(
     }
     hierarchy.xarray = !options.noxarray && !format.is_netcdf();
     Ok(hierarchy)
+}
+
+/// Groups the chunks of a variable as is asked for.
+fn shard(
+    original: &Variable,
+    variable: &mut Variable,
+    format: Format,
+    shards: &Shards,
+) -> Result<(), CopyError> {
+    let lens = match shards {
+        Shards::Keep => return Ok(()),
+        Shards::Single => {
+            variable.sharding = None;
+            return Ok(());
+        }
+        Shards::Of(lens) => lens,
+    };
+    let path = original.path.clone();
+    let reason = match () {
+        () if !format.is_v3() => "only Zarr version 3 has them",
+        () if variable.dtype.is_variable_length() => "its elements are strings of any length",
+        () if lens.len() != variable.shape.len() || lens.contains(&0) => {
+            "give a number of at least 1 for each dimension"
+        }
+        () => {
+            let mut sharding = variable.sharding.take().unwrap_or_else(|| Sharding::new(lens.clone()));
+            sharding.shape.clone_from(lens);
+            version::fit_shards(&mut sharding, &variable.chunk_shape);
+            variable.sharding = Some(sharding).filter(|sharding| sharding.shape != variable.chunk_shape);
+            return Ok(());
+        }
+    };
+    Err(CopyError::Shards { path, reason })
 }
 
 /// Gives a variable of the copy the codecs that are asked for.

@@ -95,6 +95,10 @@ pub(crate) struct Copy {
     /// error if NAME is also a dimension; write /NAME:LEN for the variable
     #[arg(short, long = "chunks", value_name = "SPEC", help_heading = "Layout")]
     pub(crate) chunks: Vec<String>,
+    /// Group the chunks into shards of these lengths, in the notation of --chunks; in whole chunks, so rounded up; `none`
+    /// for no shards (repeatable). For Zarr version 3: one object holds many chunks, which readers still read one by one
+    #[arg(long, value_name = "SPEC", help_heading = "Layout")]
+    pub(crate) shards: Vec<String>,
     /// Make unlimited dimensions fixed (as in nccopy)
     #[arg(short = 'u', long, help_heading = "Layout")]
     pub(crate) fixed: bool,
@@ -160,7 +164,7 @@ pub(crate) struct Copy {
     /// order. Other units of time, packing and missing values become those of TARGET, if every value stays exact. Texts
     /// must fit, where TARGET has texts of a fixed length
     #[arg(long, value_name = "DIM", group = "joined", conflicts_with_all = [
-        "overwrite", "resume", "filters", "codecs", "compress", "deflate", "chunks", "fixed", "format", "consolidated",
+        "overwrite", "resume", "filters", "codecs", "compress", "deflate", "chunks", "shards", "fixed", "format", "consolidated",
         "values", "groups",
     ])]
     pub(crate) append: Option<String>,
@@ -226,7 +230,7 @@ pub(crate) struct Copy {
 }
 
 /// What a plan says, so that it cannot be given again.
-const PLANNED: [&str; 27] = [
+const PLANNED: [&str; 28] = [
     "plan",
     "paths",
     "filters",
@@ -235,6 +239,7 @@ const PLANNED: [&str; 27] = [
     "deflate",
     "shuffle",
     "chunks",
+    "shards",
     "fixed",
     "format",
     "readers",

@@ -79,6 +79,8 @@ mod remedies;
 mod salvage;
 /// No secret is seen, however much is said.
 mod secrets;
+/// `--shards`: chunks in shards of Zarr version 3.
+mod shards;
 /// Completions, manual pages and the links of netCDF's tools.
 mod shell;
 /// What `-v`, `NCTRACING` and `NCLOGGING` show.

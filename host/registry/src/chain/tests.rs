@@ -203,8 +203,7 @@ fn an_absurd_bound_of_a_stage_is_refused_before_memory_is_taken() {
 #[test]
 fn a_chain_of_too_many_codecs_is_refused() {
     chain(&vec![add(1, 0); MAX_STAGES]);
-    let stage =
-        Stage { info: Add::INFO, config: Arc::new(add(1, 0)), origin: "test".into(), notes: vec![] };
+    let stage = Stage { info: Add::INFO, config: Arc::new(add(1, 0)), origin: "test".into(), notes: vec![] };
     let error = FilterChain::bind(&vec![stage; MAX_STAGES + 1], &env(10)).unwrap_err();
     assert_eq!((error.stage, error.operation), (MAX_STAGES, Operation::Bind));
     assert!(error.source.to_string().contains("33 codecs"), "{}", error.source);
@@ -213,8 +212,7 @@ fn a_chain_of_too_many_codecs_is_refused() {
 #[test]
 fn elements_without_bytes_reach_no_codec() {
     // It would take the bound of the size for granted.
-    let stage =
-        Stage { info: Add::INFO, config: Arc::new(add(1, 0)), origin: "test".into(), notes: vec![] };
+    let stage = Stage { info: Add::INFO, config: Arc::new(add(1, 0)), origin: "test".into(), notes: vec![] };
     for stages in [vec![stage], vec![]] {
         let env = Env { dtype: Dtype::little(Kind::Opaque, 0), ..env(10) };
         let error = FilterChain::bind(&stages, &env).unwrap_err();

@@ -217,7 +217,8 @@ fn shorts(shape: &[u64], chunk: &[u64], order: Order, store: Arc<dyn Store>) -> 
 }
 
 fn rechunk(chunk: Vec<u64>, codecs: &str, memory: u64) -> CopyOptions {
-    let plan = VariablePlan { codecs: Codecs::Spec(spec(codecs)), chunks: Some(chunk) };
+    let plan =
+        VariablePlan { codecs: Codecs::Spec(spec(codecs)), chunks: Some(chunk), ..VariablePlan::default() };
     let variables = BTreeMap::from([("/v".to_owned(), plan)]);
     CopyOptions { variables, memory: Some(memory), verify: true, ..CopyOptions::default() }
 }

@@ -60,7 +60,11 @@ fn waves(records: std::ops::Range<u64>) -> Vec<f32> {
 const CHUNKS: [Option<[u64; 2]>; 2] = [None, Some([3, 5])];
 
 fn verified(source: &Dataset, codecs: &str, chunks: Option<[u64; 2]>) -> Result<CopySummary, CopyError> {
-    let plan = VariablePlan { codecs: Codecs::Spec(spec(codecs)), chunks: chunks.map(Vec::from) };
+    let plan = VariablePlan {
+        codecs: Codecs::Spec(spec(codecs)),
+        chunks: chunks.map(Vec::from),
+        ..VariablePlan::default()
+    };
     let variables = BTreeMap::from([("/v".to_owned(), plan)]);
     copy(source, memory(), &CopyOptions { variables, verify: true, ..CopyOptions::default() }, &())
 }

@@ -27,12 +27,13 @@ fn copied(source: &Dataset, options: &CopyOptions) -> (Arc<MemoryStore>, CopySum
 }
 
 fn plan_of(path: &str, codecs: Codecs, chunks: Option<Vec<u64>>) -> CopyOptions {
-    let variables = BTreeMap::from([(path.to_owned(), VariablePlan { codecs, chunks })]);
+    let variables =
+        BTreeMap::from([(path.to_owned(), VariablePlan { codecs, chunks, ..VariablePlan::default() })]);
     CopyOptions { variables, ..CopyOptions::default() }
 }
 
 fn all_with(dataset: &Dataset, codecs: &Codecs) -> CopyOptions {
-    let plan = VariablePlan { codecs: codecs.clone(), chunks: None };
+    let plan = VariablePlan { codecs: codecs.clone(), chunks: None, ..VariablePlan::default() };
     let variables = dataset.hierarchy().variables().filter(|variable| !variable.shape.is_empty());
     let variables = variables.map(|variable| (variable.path.clone(), plan.clone())).collect();
     CopyOptions { variables, verify: true, ..CopyOptions::default() }
@@ -440,9 +441,10 @@ fn a_contiguous_variable_with_codecs_or_chunks_is_chunked_and_a_scalar_stays_one
     let source = create(hierarchy, &session(1));
     let storage = |codecs: Codecs, chunks| {
         let mut options = plan_of("/v", codecs, chunks);
-        options
-            .variables
-            .insert("/s".to_owned(), VariablePlan { codecs: Codecs::Keep, chunks: Some(vec![]) });
+        options.variables.insert(
+            "/s".to_owned(),
+            VariablePlan { codecs: Codecs::Keep, chunks: Some(vec![]), ..VariablePlan::default() },
+        );
         let (target, _) = copied(&source, &options);
         let copy = open(target, &session(1));
         assert_eq!(copy.hierarchy().variable("/s").unwrap().storage, ncz::model::Storage::Scalar);

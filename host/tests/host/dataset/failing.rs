@@ -21,7 +21,7 @@ use super::helpers::{contents, memory, objects, open, open_file, session, spec};
 
 /// With a variable of each way: unchanged, encoded again, in other chunks.
 fn options() -> CopyOptions {
-    let plan = |codecs, chunks| VariablePlan { codecs, chunks };
+    let plan = |codecs, chunks| VariablePlan { codecs, chunks, ..VariablePlan::default() };
     let variables = [
         ("/temp", plan(Codecs::Keep, Some(vec![5, 2, 3]))),
         ("/g1/q", plan(Codecs::Spec(spec(r#"{"id":"zstd","level":1}"#)), None)),
@@ -154,7 +154,7 @@ fn plans_that_do_not_fit_are_refused() {
     let folder = groups();
     let source = open_file(folder.path());
     let refused = |path: &str, chunks: Vec<u64>| {
-        let plan = VariablePlan { codecs: Codecs::Keep, chunks: Some(chunks) };
+        let plan = VariablePlan { codecs: Codecs::Keep, chunks: Some(chunks), ..VariablePlan::default() };
         let options = CopyOptions { variables: [(path.to_owned(), plan)].into(), ..CopyOptions::default() };
         let target = memory();
         let error = copy(&source, target.clone(), &options, &()).unwrap_err();
@@ -276,7 +276,11 @@ fn find_every_chunk(codec: &str) {
     let folder = groups();
     let source = open_file(folder.path());
     let mut options = options();
-    let plan = VariablePlan { codecs: Codecs::Spec(spec(codec)), chunks: Some(vec![1, 3, 4]) };
+    let plan = VariablePlan {
+        codecs: Codecs::Spec(spec(codec)),
+        chunks: Some(vec![1, 3, 4]),
+        ..VariablePlan::default()
+    };
     options.variables.insert("/temp".to_owned(), plan);
     let attempt = |at, verify| {
         let inner = MemoryStore::new("target");

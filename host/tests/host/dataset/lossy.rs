@@ -190,7 +190,8 @@ fn copies_and_records_after_them_are_verified() {
     for format in [Format::NCZARR, Format::Nczarr3] {
         let source = Layout::of(format, 3, [1, 4, 4]).written("[]").unwrap();
         for chunks in [None, Some(vec![1, 5, 3])] {
-            let plan = VariablePlan { codecs: Codecs::Spec(spec(zfp(format))), chunks };
+            let plan =
+                VariablePlan { codecs: Codecs::Spec(spec(zfp(format))), chunks, ..VariablePlan::default() };
             let variables = BTreeMap::from([("/v".to_owned(), plan)]);
             let options = CopyOptions { variables, verify: true, ..CopyOptions::default() };
             let store = memory();
@@ -246,7 +247,10 @@ fn repeated_elements_do_not_come_along_to_where_they_might_be_seen() {
         let codecs = Codecs::Spec(spec(r#"{"id":"zstd"}"#));
         let options = CopyOptions {
             format: Some(format),
-            variables: BTreeMap::from([("/v".to_owned(), VariablePlan { codecs, chunks: None })]),
+            variables: BTreeMap::from([(
+                "/v".to_owned(),
+                VariablePlan { codecs, chunks: None, ..VariablePlan::default() },
+            )]),
             verify: true,
             ..CopyOptions::default()
         };

@@ -351,7 +351,7 @@ fn copies_keep_strings_of_any_length() {
             let plans = variables.iter().map(|path| {
                 let rank = source.hierarchy().variable(path).unwrap().shape.len();
                 let chunks = chunk.map(|len| vec![len; rank]);
-                (path.clone(), VariablePlan { codecs: codecs.clone(), chunks })
+                (path.clone(), VariablePlan { codecs: codecs.clone(), chunks, ..VariablePlan::default() })
             });
             // The format is said, since unless it is NCZarr is written.
             let format = Some(source.hierarchy().format);

@@ -103,6 +103,7 @@ fn ocean_with(chain: &str, threads: usize) -> (Arc<ncz::store::MemoryStore>, ncz
     let plan = ncz::copy::VariablePlan {
         codecs: ncz::copy::Codecs::Spec(super::helpers::spec(chain)),
         chunks: None,
+        ..ncz::copy::VariablePlan::default()
     };
     let paths: Vec<_> = source.hierarchy().variables().map(|variable| variable.path.clone()).collect();
     let options = CopyOptions {

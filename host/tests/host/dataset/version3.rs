@@ -168,8 +168,7 @@ proptest! {
         fill(&original, |number| exists & (1 << (number % 64)) != 0);
         let plan = VariablePlan {
             codecs: codecs.map_or(Codecs::Keep, |codecs| Codecs::Spec(spec(codecs))),
-            chunks: other_chunks.then(|| stored.chunk.iter().map(|len| len + 1).collect()),
-        };
+            chunks: other_chunks.then(|| stored.chunk.iter().map(|len| len + 1).collect()), ..VariablePlan::default() };
         let variables = BTreeMap::from([("/v".to_owned(), plan)]);
         let options = CopyOptions { variables, format: Some(format), verify: true, ..CopyOptions::default() };
         let target = memory();

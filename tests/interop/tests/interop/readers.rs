@@ -321,7 +321,11 @@ fn file(folder: &Path, source: &str, name: &str, kind: NetcdfKind, codecs: Optio
     let codecs = codecs.map(|text| {
         (
             "/v".to_owned(),
-            VariablePlan { codecs: Codecs::Spec(ChainSpec::parse(text).unwrap()), chunks: None },
+            VariablePlan {
+                codecs: Codecs::Spec(ChainSpec::parse(text).unwrap()),
+                chunks: None,
+                ..VariablePlan::default()
+            },
         )
     });
     let options = CopyOptions {

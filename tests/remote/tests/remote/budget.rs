@@ -50,7 +50,12 @@ impl Servers {
 }
 
 /// One variable `/v` of numbers from 0 on, without codecs.
-pub(crate) fn field(format: Format, chunks: u64, chunk: u64, chunks_in_shard: Option<u64>) -> Arc<MemoryStore> {
+pub(crate) fn field(
+    format: Format,
+    chunks: u64,
+    chunk: u64,
+    chunks_in_shard: Option<u64>,
+) -> Arc<MemoryStore> {
     let store = Arc::new(MemoryStore::new("field"));
     let session = client::session();
     let mut hierarchy = Hierarchy::new(format);

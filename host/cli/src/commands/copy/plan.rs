@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ncz::codec::Dialect;
-use ncz::copy::{Codecs, Indices, Selection, VariablePlan};
+use ncz::copy::{Codecs, Indices, Selection, Shards, VariablePlan};
 use ncz::location::DatasetUrl;
 use ncz::model::{Container, DataError, Format, Hierarchy, Kind, Variable};
 use ncz::registry::Registry;
@@ -25,6 +25,15 @@ const SHUFFLE: u32 = 2;
 pub(super) struct Requests {
     codecs: Vec<CodecRequest>,
     chunks: Vec<ChunkRequest>,
+    shards: ShardRequests,
+}
+
+/// What `--shards` requests.
+enum ShardRequests {
+    /// No shards.
+    None,
+    /// Lengths of some, in the notation of `-c`.
+    Lengths(Vec<ChunkRequest>),
 }
 
 /// The plan of each variable for the library, and notes for the user.
@@ -58,16 +67,11 @@ impl Requests {
             CliError::Filter { option: given.option, text: given.text, source: Box::new(source) }
         })?;
 
-        let wrong = |text: &String, source| CliError::Chunks {
-            what: format!("-c {text:?}"),
-            source: Box::new(source),
+        let shards = match options.shards.as_slice() {
+            [none] if none == "none" => ShardRequests::None,
+            texts => ShardRequests::Lengths(lengths("--shards", texts)?),
         };
-        let mut chunks = Vec::new();
-        for text in &options.chunks {
-            chunks.push(ChunkRequest::parse(text).map_err(|source| wrong(text, source))?);
-            chunk_request::check(&chunks).map_err(|source| wrong(text, source))?;
-        }
-        Ok(Self { codecs, chunks })
+        Ok(Self { codecs, chunks: lengths("-c", &options.chunks)?, shards })
     }
 
     /// Checks that every name exists.
@@ -92,17 +96,25 @@ impl Requests {
             let relative = |path: &&String| path.rsplit_once('/').is_some_and(|(_, last)| last == name);
             dimensions.iter().any(|path| path == name) || dimensions.iter().any(|path| relative(&path))
         };
+        let shards = match &self.shards {
+            ShardRequests::None => &[][..],
+            ShardRequests::Lengths(shards) => shards,
+        };
         // To nccopy any name before a colon is a variable.
-        if !as_nccopy {
-            chunk_request::check_colons(&self.chunks, is_dimension, known).map_err(|(given, source)| {
-                CliError::Chunks { what: format!("-c {given:?}"), source: Box::new(source) }
+        for (option, requests) in [("-c", self.chunks.as_slice()), ("--shards", shards)] {
+            if as_nccopy {
+                break;
+            }
+            chunk_request::check_colons(requests, is_dimension, known).map_err(|(given, source)| {
+                CliError::Chunks { what: format!("{option} {given:?}"), source: Box::new(source) }
             })?;
         }
-        let mut named = chunk_request::variables(&self.chunks);
+        let both = || self.chunks.iter().chain(shards);
+        let mut named = chunk_request::variables(both());
         if let Some(name) = named.find(|name| !paths.iter().any(|path| name.matches(path))) {
             return Err(unknown_variable(url, hierarchy, name.path(), ""));
         }
-        match chunk_request::dimensions(&self.chunks).find(|(name, _)| !is_dimension(name)) {
+        match chunk_request::dimensions(both()).find(|(name, _)| !is_dimension(name)) {
             Some((name, _)) => {
                 let mut hint = crate::suggest::known(name, dimensions.iter().map(String::as_str));
                 let is_meant =
@@ -137,6 +149,11 @@ impl Plan {
         requests.check_names(hierarchy, url, rules.is_some())?;
         let format = format.unwrap_or(hierarchy.format);
         let mut plan = Self { variables: BTreeMap::new(), notes: Vec::new() };
+        if matches!(&requests.shards, ShardRequests::Lengths(shards) if !shards.is_empty()) && !format.is_v3()
+        {
+            let text = "--shards: only Zarr version 3 has shards; add --format zarr3";
+            return Err(CliError::Usage(text.to_owned()));
+        }
         for request in &requests.codecs {
             plan.notes.extend(Self::check_codecs(request, &dataset.session().registry)?);
         }
@@ -185,12 +202,41 @@ impl Plan {
             if codecs == Codecs::Keep && !stays(&chain, format) {
                 replaced.push(variable.path.clone());
             }
-            if codecs != Codecs::Keep || chunks.is_some() {
-                plan.variables.insert(variable.path.clone(), VariablePlan { codecs, chunks });
+            let shards = plan.shards(&requests.shards, &planned, shape)?;
+            let planned = VariablePlan { codecs, chunks, shards };
+            if planned != VariablePlan::default() {
+                plan.variables.insert(variable.path.clone(), planned);
             }
         }
         plan.notes.extend(replaced_note(&replaced, format));
         Ok(plan)
+    }
+
+    /// Returns how the chunks of a variable are grouped. `shape` is its shape in the copy.
+    fn shards(
+        &mut self,
+        requests: &ShardRequests,
+        variable: &Variable,
+        shape: Shape<'_>,
+    ) -> Result<Shards, CliError> {
+        let requests = match requests {
+            ShardRequests::None => return Ok(Shards::Single),
+            ShardRequests::Lengths(requests) => requests,
+        };
+        let current = variable.sharding.as_ref().map_or(&variable.chunk_shape, |sharding| &sharding.shape);
+        let shape = Shape { chunks: current.clone(), ..shape };
+        let lens = chunk_request::decide(requests, &shape).map_err(|source| CliError::Chunks {
+            what: "--shards does not fit".to_owned(),
+            source: Box::new(source),
+        })?;
+        match lens {
+            None => Ok(Shards::Keep),
+            Some(_) if variable.dtype.is_variable_length() => {
+                self.notes.push(format!("{} has strings of any length, which get no shards", variable.path));
+                Ok(Shards::Keep)
+            }
+            Some(lens) => Ok(Shards::Of(lens)),
+        }
     }
 
     /// Looks up the codecs of a request before anything is written, and returns notes on them.
@@ -251,6 +297,20 @@ impl Plan {
             Ok(_) => Ok(Codecs::Spec(spec.clone())),
         }
     }
+}
+
+/// Reads the values of an option in the notation of `-c`.
+fn lengths(option: &str, texts: &[String]) -> Result<Vec<ChunkRequest>, CliError> {
+    let wrong = |text: &String, source| CliError::Chunks {
+        what: format!("{option} {text:?}"),
+        source: Box::new(source),
+    };
+    let mut requests = Vec::new();
+    for text in texts {
+        requests.push(ChunkRequest::parse(text).map_err(|source| wrong(text, source))?);
+        chunk_request::check(&requests).map_err(|source| wrong(text, source))?;
+    }
+    Ok(requests)
 }
 
 /// Whether the elements of a variable are rows of any length, or compounds with some or with strings.
