@@ -13,9 +13,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ncz_codec::config::unknown_key;
-use ncz_codec::{AnyConfig, BoundStage, CodecError, CodecInfo, Dialect, Env, ErrorKind, Repr, Scratch, Size};
+use ncz_codec::{AnyConfig, BoundStage, CodecError, CodecInfo, Dialect, Env, Repr, Scratch, Size};
 use serde_json::Value;
 
+use self::run::output_limit;
 use crate::known::closest;
 use crate::spec::{SpecError, format_spec_text, stored_codec_json};
 

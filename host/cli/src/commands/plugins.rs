@@ -137,9 +137,6 @@ fn why(options: &PluginsWhy, registry: &Registry, out: &mut dyn Write) -> Result
         writeln!(out, "{:#}", why.to_json())?;
     } else {
         write!(out, "{why}")?;
-        if !why.found {
-            writeln!(out, "ncz plugins --all lists every file of the search path, with what it is")?;
-        }
     }
     Ok(Exit::of_findings(!why.found))
 }

@@ -92,6 +92,7 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
         compress: false,
         deflate: None,
         shuffle: false,
+        shards: Vec::new(),
         chunks: Vec::new(),
         fixed: false,
         format: None,

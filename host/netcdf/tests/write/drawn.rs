@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ncz_model::{Attribute, ByteOrder, Dtype, NcType, Storage, VariableBuilder};
+use ncz_model::{Attribute, ByteOrder, NcType, NewFill, Storage, Value, VariableBuilder};
 use ncz_test_support::python;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

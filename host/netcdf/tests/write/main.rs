@@ -4,6 +4,7 @@
 mod drawn; // variables of random properties
 mod refused; // what HDF5 cannot hold
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Cursor;
@@ -13,12 +14,12 @@ use std::sync::{Arc, OnceLock};
 use ncz_deflate as _;
 use ncz_fletcher32 as _;
 use ncz_model::{
-    Attribute, ByteOrder, ChunkLocation, Container, Dtype, Extent, Format, Hierarchy, NcType, NetcdfKind,
-    NewFill, Pool, Session, Slab, Storage, Strings, Value, Variable, VariableBuilder,
+    Attribute, ChunkLocation, Container, Dtype, Extent, Format, Hierarchy, NcType, NetcdfKind, Pool, Session,
+    Slab, Storage, Strings, Value, Variable, VariableBuilder,
 };
 use ncz_netcdf::NetcdfFile;
 use ncz_netcdf::hdf5_write::{
-    Assembler, Hdf5WriteError, HeapPart, SUPERBLOCK_BYTES, StoredChunk, StringHeap, check,
+    Assembler, Hdf5WriteError, HeapPart, SUPERBLOCK_BYTES, StoredChunk, StringHeap,
 };
 use ncz_registry::Registry;
 use ncz_registry::spec::generic;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::io::Cursor;
 
-use ncz_model::{Attribute, Hierarchy, NcType, Strings, Variable, VariableBuilder};
+use ncz_model::{Attribute, Dtype, Hierarchy, NcType, Storage, Strings, Value, Variable, VariableBuilder};
 use ncz_netcdf::hdf5_write::{Assembler, Hdf5WriteError, HeapPart, StoredChunk, StringHeap, check};
 
 use super::netcdf4;

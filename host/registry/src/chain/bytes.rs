@@ -2,7 +2,8 @@
 
 use ncz_codec::{AnyCoder, CodecError, Dtype, Env, ErrorKind, Kind, Repr, Scratch, Size};
 
-use super::{ChainError, ChainScratch, FilterChain, Operation, Stage, claimed_within, output_limit, reserve};
+use super::run::{claimed_within, output_limit, reserve};
+use super::{ChainError, ChainScratch, FilterChain, Operation, Stage};
 
 /// The initial buffer of a decoder if the stream does not state its length.
 const FIRST_ROOM: usize = 4096;

@@ -25,7 +25,7 @@ impl FilterChain {
     }
 
     /// Encodes input whose length and scratch were checked.
-    fn run_encoders<'a>(
+    pub(super) fn run_encoders<'a>(
         &self,
         scratch: &'a mut ChainScratch,
         chunk: &'a [u8],
@@ -161,14 +161,14 @@ impl FilterChain {
     }
 
     /// Completes a scratch of another chain.
-    fn fit(&self, scratch: &mut ChainScratch) {
+    pub(super) fn fit(&self, scratch: &mut ChainScratch) {
         if scratch.contexts.len() != self.links.len() {
             scratch.contexts = self.scratch().contexts;
         }
     }
 
     /// An error outside of any codec.
-    fn error_of_none(&self, operation: Operation, origin: &str, source: CodecError) -> ChainError {
+    pub(super) fn error_of_none(&self, operation: Operation, origin: &str, source: CodecError) -> ChainError {
         ChainError {
             operation,
             codec: "none".to_owned(),
@@ -212,7 +212,7 @@ impl FilterChain {
 
 /// Returns the largest stream length to accept for `size`: other encoders of a format can exceed
 /// our bound somewhat, and a foreign codec has none.
-fn output_limit(size: Size, chunk_len: usize) -> usize {
+pub(super) fn output_limit(size: Size, chunk_len: usize) -> usize {
     match size {
         Size::Exact(len) => len,
         Size::AtMost(len) => len.saturating_add(len / 8).saturating_add(4096),
@@ -221,7 +221,7 @@ fn output_limit(size: Size, chunk_len: usize) -> usize {
 }
 
 /// A plugin's claim of how much it wrote, checked against what it was given.
-fn claimed_within(len: usize, capacity: usize) -> Result<usize, CodecError> {
+pub(super) fn claimed_within(len: usize, capacity: usize) -> Result<usize, CodecError> {
     if len <= capacity {
         Ok(len)
     } else {
@@ -230,7 +230,7 @@ fn claimed_within(len: usize, capacity: usize) -> Result<usize, CodecError> {
 }
 
 /// Makes `buffer` hold at least `len` bytes; keeps what it has.
-fn reserve(buffer: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
+pub(super) fn reserve(buffer: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
     if buffer.len() < len {
         let more = len - buffer.len();
         buffer

@@ -1,4 +1,4 @@
-use ncz_codec::{Bound, Codec, CodecConfig, Coder, Container, Dtype, Kind, Repr, Result};
+use ncz_codec::{Bound, Codec, CodecConfig, Coder, Container, Dtype, ErrorKind, Kind, Repr, Result};
 use serde_json::Map;
 
 use super::*;
