@@ -71,6 +71,10 @@ pub trait Container: fmt::Debug + Send + Sync {
         let chain = self.chain(variable)?;
         let array =
             Array::new(Arc::clone(self.store()), variable, shape, chain, self.session().pool.clone())?;
+        let array = match self.hierarchy().fill_beyond(variable) {
+            Some(fill) => array.with_fill(fill.bytes().to_vec()),
+            None => array,
+        };
         Ok(array.with_chunks(self.chunks(variable)?))
     }
 

@@ -14,7 +14,9 @@ pub use self::variable::{
     KeyEncoding, Order, ScalarForm, Separator, Sharding, Storage, Variable, VariableDocuments,
 };
 
+use crate::dtype::Kind;
 use crate::error::MetadataError;
+use crate::fill::{FillText, FillValue, default_fill};
 use crate::format::Format;
 
 /// A warning about the metadata of a dataset that was opened.
@@ -186,6 +188,18 @@ impl Hierarchy {
                 self.dimension(reference).map_or(stored, |dimension| dimension.len.max(stored))
             })
             .collect()
+    }
+
+    /// The value of the elements of a netCDF file that lie between the end of an array and those of its dimensions, if
+    /// the variable has no fill value: netCDF's default of the type, also where nothing is filled (`NC_NOFILL`).
+    #[must_use]
+    pub fn fill_beyond(&self, variable: &Variable) -> Option<FillValue> {
+        let is_number = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
+        let is_short = || self.shape_of(variable) != variable.shape;
+        if !self.format.is_netcdf() || variable.fill.is_some() || !is_number || !is_short() {
+            return None;
+        }
+        FillValue::from_value(&default_fill(variable.nc_type?), &variable.dtype, FillText::Plain).ok()
     }
 
     /// All groups, the root first, each before its children.

@@ -32,7 +32,9 @@ pub fn join_path(group: &str, name: &str) -> String {
     if group == "/" { format!("/{name}") } else { format!("{group}/{name}") }
 }
 
-fn broken_rule(kind: &str, name: &str) -> Option<&'static str> {
+/// Returns the reason why netCDF does not allow a name of this kind; `None` if it does.
+#[must_use]
+pub fn broken_rule(kind: &str, name: &str) -> Option<&'static str> {
     let Some(first) = name.chars().next() else { return Some("it is empty") };
     if name.len() > limits::NAME_BYTES {
         return Some("it is longer than 256 bytes");

@@ -192,7 +192,7 @@ fn fill_of(value: &Value, variable: &Variable, format: Format) -> Option<FillVal
 }
 
 /// Whether no chunk is missing; of many chunks, of those in shards and of strings in files that is not looked at.
-fn every_chunk_exists(source: &dyn Container, variable: &Variable) -> Result<bool, DataError> {
+pub(super) fn every_chunk_exists(source: &dyn Container, variable: &Variable) -> Result<bool, DataError> {
     const LOOKED_AT: u64 = 100_000;
     // Elements that netCDF shows beyond the stored array read as fill, like those of missing chunks.
     if source.hierarchy().shape_of(variable) != variable.shape {

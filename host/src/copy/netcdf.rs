@@ -113,6 +113,21 @@ pub(super) fn plain_texts(group: &mut Group) {
     group.groups.iter_mut().for_each(plain_texts);
 }
 
+/// Takes the NULs off the ends of texts: netCDF's readers end a text at the first one, and xarray writes an empty text as
+/// a single NUL. A fill value of characters may be NUL.
+pub(super) fn end_texts(group: &mut Group) {
+    let of_variables = group.variables.iter_mut().flat_map(|variable| &mut variable.attributes);
+    for attribute in group.attributes.iter_mut().chain(of_variables) {
+        let is_mask = ["_FillValue", "missing_value"].contains(&attribute.name.as_str());
+        if let Value::Char(text) = &mut attribute.value
+            && !is_mask
+        {
+            text.truncate(text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
+        }
+    }
+    group.groups.iter_mut().for_each(end_texts);
+}
+
 /// Whether the elements of a variable refer to what is in a heap of their file.
 pub(crate) fn has_references(variable: &Variable) -> bool {
     structured_layout(variable).is_ok_and(|layout| layout.is_some_and(|layout| layout.has_references()))

@@ -34,6 +34,9 @@ pub(super) fn plan(
         hierarchy.hdf5 = None;
         hierarchy.nc_properties = None;
         netcdf::name_dimensions(&mut hierarchy.root);
+        if !format.is_netcdf() {
+            netcdf::end_texts(&mut hierarchy.root);
+        }
         if !format.has_user_types() {
             netcdf::integers_of_enumerations(&mut hierarchy.root);
         }
@@ -57,7 +60,7 @@ pub(super) fn plan(
             return Err(CopyError::NoSuchVariable { path: path.clone() });
         }
     }
-    types::check(&hierarchy, format)?;
+    types::check(&hierarchy, was, format)?;
     let keep = VariablePlan::default();
     let copied: Vec<String> = hierarchy.variables().map(|variable| variable.path.clone()).collect();
     for path in copied {
@@ -67,6 +70,9 @@ pub(super) fn plan(
         strings::fix_length(source, original, variable, format, options.salvage, progress)?;
         if !was.is_like(format) {
             change_format(source, variable, format)?;
+        }
+        if variable.fill.is_none() && !matches!(format, Format::Netcdf(kind) if kind.is_hdf5()) {
+            variable.fill = source.hierarchy().fill_beyond(original);
         }
         types::change(variable, format)?;
         if was.is_netcdf() {
@@ -99,7 +105,11 @@ pub(super) fn plan(
         let given = give_codecs(source, original, variable, format, &plan.codecs);
         match little {
             // Readers of version 3 take numbers that enter a filter for little-endian ones.
-            Some(mut little) if given.is_err() || codec_of_little_endian(variable, format).is_some() => {
+            Some(mut little)
+                if format.is_v3() && given.is_err()
+                    || codec_of_little_endian(variable, format).is_some()
+                    || is_misread(source, original, variable, format)? =>
+            {
                 give_codecs(source, original, &mut little, format, &plan.codecs)?;
                 *variable = little;
             }
@@ -157,6 +167,20 @@ fn shard(
         }
     };
     Err(CopyError::Shards { path, reason })
+}
+
+/// Whether netcdf-c reads missing chunks of big-endian numbers wrongly in NCZarr: it does not swap their fill value. What
+/// the source has of NCZarr stays as it is.
+fn is_misread(
+    source: &dyn Container,
+    original: &Variable,
+    variable: &Variable,
+    format: Format,
+) -> Result<bool, CopyError> {
+    let is_filled = variable.fill.as_ref().is_some_and(|fill| !fill.is_zero());
+    let is_new = matches!(format, Format::Nczarr(_)) && !source.hierarchy().format.is_like(format);
+    let is_concerned = is_new && is_filled && variable.dtype.size() > 1;
+    Ok(is_concerned && !missing_values::every_chunk_exists(source, original)?)
 }
 
 /// Gives a variable of the copy the codecs that are asked for.

@@ -3,7 +3,7 @@
 use ncz_codec::Number;
 use ncz_model::{
     Array, Attribute, ByteOrder, Container, DataError, Dtype, FillText, FillValue, Format, Hierarchy, Kind,
-    NcType, NetcdfKind, Value, Variable, json, masked::FILL_VALUE,
+    NcType, NetcdfKind, Value, Variable, json, masked::FILL_VALUE, names,
 };
 use ncz_registry::spec::{ChainSpec, NUMCODECS_PREFIX, StageSpec};
 
@@ -121,13 +121,27 @@ fn has_type(kind: NetcdfKind, nc_type: NcType) -> bool {
 ///
 /// # Errors
 /// [`CopyError::NoType`] with those that it cannot have.
-pub(super) fn check(hierarchy: &Hierarchy, format: Format) -> Result<(), CopyError> {
+pub(super) fn check(hierarchy: &Hierarchy, was: Format, format: Format) -> Result<(), CopyError> {
     let unstorable = hierarchy.variables().filter_map(|variable| {
-        let reason = substitute(variable, format).err()?;
+        let broken = || broken_name(variable).filter(|_| format.is_nczarr() && !was.is_nczarr());
+        let reason = substitute(variable, format).err().or_else(broken)?;
         Some(Unstorable { path: variable.path.clone(), reason })
     });
     let variables: Vec<Unstorable> = unstorable.collect();
     if variables.is_empty() { Ok(()) } else { Err(CopyError::NoType { variables }) }
+}
+
+/// Says which name of a variable, its groups or dimensions netCDF does not allow: netcdf-c opens no NCZarr dataset that has
+/// one, although it reads such names in HDF5 files.
+fn broken_name(variable: &Variable) -> Option<String> {
+    let of_path = variable.path.split('/').filter(|name| !name.is_empty());
+    let of_dimensions = variable.dimensions.iter().map(|dimension| dimension.name.as_str());
+    let mut names =
+        of_path.map(|name| ("variable", name)).chain(of_dimensions.map(|name| ("dimension", name)));
+    names.find_map(|(kind, name)| {
+        let reason = names::broken_rule(kind, name)?;
+        Some(format!("the name {name:?}: {reason}, and netcdf-c then opens nothing of the dataset"))
+    })
 }
 
 /// Gives a planned variable a type that the format has.

@@ -25,9 +25,10 @@ pub(super) fn change(variable: &mut Variable, format: Format) {
     }
 }
 
-/// A variable as version 3 has it with little-endian numbers; `None`: its numbers are not big-endian.
+/// A variable as version 3 and NCZarr have it with little-endian numbers; `None`: its numbers are not big-endian.
 pub(super) fn little_endian(variable: &Variable, format: Format) -> Option<Variable> {
-    if !format.is_v3() || variable.dtype.order() != ByteOrder::Big {
+    let has_them = format.is_v3() || format.is_nczarr();
+    if !has_them || variable.dtype.order() != ByteOrder::Big {
         return None;
     }
     let mut variable = variable.clone();

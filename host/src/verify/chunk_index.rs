@@ -25,6 +25,12 @@ impl ChunkIndex {
         let (Some(objects), Some(total)) = (product(&counts), product(&array.chunk_counts())) else {
             return Err(refused(format!("its {counts:?} objects hold more than 2^64 chunks")));
         };
+        // A file says which chunks it has.
+        if let Some(stored) = array.stored_objects() {
+            let mut numbers: Vec<u64> = stored.iter().map(|index| number(index, &counts)).collect();
+            numbers.sort_unstable();
+            return Ok(Self { tiles: Tiles::some(counts, numbers), total, findings: Vec::new() });
+        }
         let listing = match store.capabilities().list {
             true => match store.list(
                 Prefix::parse(array.key()).unwrap_or(Prefix::ROOT),

@@ -55,6 +55,8 @@ mod nccopy;
 mod ncdump;
 /// netCDF files as sources, against their own readers.
 mod netcdf_files;
+/// Copies of netCDF files as other programs read them: empty texts, names, and what was never written.
+mod netcdf_readers;
 /// netCDF files as targets.
 mod netcdf_targets;
 /// `ncz new-codec`: a project from the template.

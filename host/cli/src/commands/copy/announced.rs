@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ncz::Dataset;
 use ncz::location::{DatasetUrl, Storage};
-use ncz::model::{ByteOrder, Container, Format, Hierarchy, Kind, Variable, is_same_number};
+use ncz::model::{Attribute, ByteOrder, Container, Format, Hierarchy, Kind, Value, Variable, is_same_number};
 use ncz::progress::{Phase, Progress};
 use ncz::readers::{Obstacle, Readability, ReaderSetup, Refusal, reads, usual};
 
@@ -116,14 +116,24 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
     let swapped = paths(&|variable, original| {
         original.dtype.order() == ByteOrder::Big && variable.dtype.order() == ByteOrder::Little
     });
-    if copy.format.is_v3() && !swapped.is_empty() {
-        notes.push(format!(
-            "{}: stored as little-endian numbers, which are what their codecs take in version 3",
-            abbreviated(&swapped)
-        ));
+    if !copy.format.is_netcdf() && !swapped.is_empty() {
+        let why = match copy.format.is_v3() {
+            true => "which are what their codecs take in version 3",
+            false => "since netcdf-c misreads missing chunks of big-endian ones",
+        };
+        notes.push(format!("{}: stored as little-endian numbers, {why}", abbreviated(&swapped)));
     }
     if source.format.is_like(copy.format) {
         return notes;
+    }
+    if copy.format.is_nczarr() && !source.format.is_nczarr() {
+        let odd = attributes_with_controls(copy);
+        if !odd.is_empty() {
+            let odd = abbreviated(&odd);
+            notes.push(format!(
+                "{odd}: netcdf-c shows the control characters in the text as u0001 and the like"
+            ));
+        }
     }
     let by_fill = |hierarchy: &Hierarchy, variable: &Variable| {
         let format = hierarchy.format;
@@ -207,6 +217,23 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// The attributes, as `/v:name`, whose text has control characters that netcdf-c's parser of JSON does not understand.
+fn attributes_with_controls(hierarchy: &Hierarchy) -> Vec<String> {
+    let is_odd = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x08\x0c".contains(byte);
+    let has_them = |attribute: &&Attribute| match &attribute.value {
+        Value::Char(text) => text.iter().any(is_odd),
+        Value::String(texts) => texts.iter().flatten().any(is_odd),
+        _ => false,
+    };
+    let of = |path: &str, attributes: &[Attribute]| -> Vec<String> {
+        attributes.iter().filter(has_them).map(|attribute| format!("{path}:{}", attribute.name)).collect()
+    };
+    let of_groups = hierarchy.groups().flat_map(|group| of(&group.path, &group.attributes));
+    of_groups
+        .chain(hierarchy.variables().flat_map(|variable| of(&variable.path, &variable.attributes)))
+        .collect()
 }
 
 /// Whether a variable of the copy has as many codecs as in the source, in the same order, by their names.
