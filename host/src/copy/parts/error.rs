@@ -171,7 +171,7 @@ pub enum PartsError {
         /// Whether the copy is finished, so that its parts cannot be made again.
         is_at_target: bool,
         /// What differs, or cannot be read.
-        source: CopyError,
+        source: Box<CopyError>,
     },
     /// The copy would have too many boxes.
     #[error(

@@ -234,7 +234,10 @@ impl PartsPlan {
                     Err(error) => {
                         let differs = || match error {
                             CopyError::Stopped => error.into(),
-                            source => PartsError::Differs { part: number, is_at_target, source },
+                            source => {
+                                let source = Box::new(source);
+                                PartsError::Differs { part: number, is_at_target, source }
+                            }
                         };
                         return Err(ends.check_source(part).err().unwrap_or_else(differs));
                     }

@@ -90,7 +90,7 @@ fn for_all_last_requests(
         }
     };
     // A panic in a thread is one here.
-    std::thread::scope(|scope| (0..SERVICES).for_each(|_| drop(scope.spawn(&work))));
+    std::thread::scope(|scope| (0..SERVICES).for_each(|_| drop(scope.spawn(work))));
     let failed = failed.into_inner();
     assert!(failed > requests / step as u64, "{failed} of {requests} requests twice");
 }
