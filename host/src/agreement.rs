@@ -100,9 +100,11 @@ pub(crate) fn is_other_sign(variable: &Variable) -> bool {
     variable.attribute(UNSIGNED).is_some_and(|attribute| attribute.value.as_text() != Some(own))
 }
 
-/// Whether all readers mask what [`masked_value`](Variable::masked_value) says: only some mask a default of netCDF.
+/// Whether all readers mask what [`masked_value`](Variable::masked_value) says: of a default of netCDF, only where it is
+/// the `fill_value` of Zarr version 2, which xarray masks.
 pub(crate) fn is_masked_by_all((variable, hierarchy): Side<'_>) -> bool {
-    variable.attribute(FILL_VALUE).is_some() || hierarchy.format == Format::Zarr2
+    let is_version_2 = matches!(hierarchy.format, Format::Zarr2 | Format::Nczarr(_));
+    variable.attribute(FILL_VALUE).is_some() || is_version_2 && variable.fill.is_some()
 }
 
 /// Whether the attributes that give numbers their meaning are the same, apart from some.

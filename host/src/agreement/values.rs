@@ -149,11 +149,12 @@ fn rows(shape: &[u64], element: u64) -> impl Iterator<Item = Slab> {
     })
 }
 
-/// The attributes of a variable that differ and do not give numbers their meaning, as `name:attribute`.
-pub(crate) fn differing(one: &Variable, other: &Variable, is_converted: bool) -> Vec<String> {
-    let mut names = names_of(&one.attributes, &other.attributes);
-    names.retain(|name| !is_converted || *name != FILL_VALUE);
-    names.into_iter().map(|name| format!("{}:{name}", one.path.trim_matches('/'))).collect()
+/// The attributes of a variable that differ and do not give numbers their meaning, as `name:attribute`. What is masked is
+/// compared as such.
+pub(crate) fn differing(one: &Variable, other: &Variable) -> Vec<String> {
+    let names = names_of(&one.attributes, &other.attributes).into_iter();
+    let names = names.filter(|name| *name != FILL_VALUE);
+    names.map(|name| format!("{}:{name}", one.path.trim_matches('/'))).collect()
 }
 
 /// The attributes that differ of groups that both datasets have.

@@ -48,7 +48,6 @@ pub(super) fn check(
             let (sides, names_of) = (((other, theirs), (variable, ours)), (names.1, names.0));
             let joined_axis = axis(ours, joined, variable);
             let conversion = Conversion::between(names_of, sides.0, sides.1).map_err(&disagree)?;
-            let is_converted = conversion.is_some();
             let class = |variable: &Variable| variable.user_type.as_ref().map(|user| user.class.clone());
             if class(variable) != class(other) {
                 return Err(disagree(format!(
@@ -74,7 +73,7 @@ pub(super) fn check(
                     None => return Err(disagree(reason)),
                 }
             }
-            differ.extend(differing(other, variable, is_converted));
+            differ.extend(differing(other, variable));
         }
         differ.extend(differing_groups(theirs, ours));
         let fills = unmasked_fills(theirs, ours, selection);

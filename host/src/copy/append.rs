@@ -2,22 +2,25 @@
 
 mod order;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ncz_model::Container;
 use ncz_model::{Appending, Interrupted, Reached};
 use ncz_model::{DataError, DimensionRef, Hierarchy, SideError, Variable};
+use ncz_store::MemoryStore;
 use ncz_zarr::metadata::ReadOptions;
 use ncz_zarr::{Dataset, Receipt};
 
 use super::strings::AnyVariableCopy;
 use super::{
-    CopyError, CopyOptions, CopySummary, ForeignObjects, Resources, UnreadableSource, UnreadableVariable,
-    rechunk, run,
+    CopyError, CopyOptions, CopySummary, ForeignObjects, Resources, Selection, UnreadableSource,
+    UnreadableVariable, rechunk, run,
 };
 use crate::agreement::{self, is_same_dimension};
 use crate::conversion::{Conversion, Conversions, Converted, Source};
 use crate::progress::{Phase, Progress};
+use crate::tiles::Window;
 
 /// How messages name the two datasets.
 const SIDES: (&str, &str) = ("the source", "the target");
@@ -60,7 +63,7 @@ struct Plan {
     /// How variables of the source become those of the target.
     conversions: Conversions,
     /// The paths of variables that stay as they are, and how those of the source become those of the target.
-    fixed: Vec<(String, Option<Conversion>)>,
+    fixed: Vec<(String, Result<Option<Conversion>, String>)>,
     /// Attributes that differ.
     differing: Vec<String>,
 }
@@ -263,17 +266,17 @@ impl Plan {
                 true => agreement::same_texts(SIDES, one, other).map(|()| None),
                 false => Conversion::between(SIDES, one, other),
             };
-            let conversion = conversion.map_err(&disagree)?;
             let slabs = &options.selection.slabs;
             let lens = original.dimensions.iter().zip(ours.shape_of(original));
             let lens: Vec<u64> =
                 lens.map(|(of, len)| slabs.get(of).map_or(len, |indices| indices.count)).collect();
             agreement::same_dimensions(SIDES, one, other, &lens, axis).map_err(&disagree)?;
-            differing.extend(agreement::differing(original, variable, conversion.is_some()));
             let Some(axis) = axis else {
                 fixed.push((variable.path.clone(), conversion));
                 continue;
             };
+            let conversion = conversion.map_err(&disagree)?;
+            differing.extend(agreement::differing(original, variable));
             let (len, old) = (lens.get(axis).copied(), theirs.shape_of(variable).get(axis).copied());
             if (len, old) != (Some(records), Some(to.len)) {
                 let (len, old) = (len.unwrap_or(0), old.unwrap_or(0));
@@ -297,15 +300,36 @@ impl Plan {
         target: &Dataset,
         options: &CopyOptions,
     ) -> Result<(), CopyError> {
+        let (ours, theirs) = (source.hierarchy(), target.hierarchy());
         for (path, conversion) in std::mem::take(&mut self.fixed) {
-            let window =
-                options.selection.window(source.hierarchy().variable(&path).map_err(DataError::from)?);
-            match agreement::same_values(&path, source, conversion, target, &window) {
+            let disagree = |reason: String| CopyError::Disagree {
+                path: path.clone(),
+                reason: format!("{reason}; {LEAVE_OUT}"),
+            };
+            let variable = theirs.variable(&path).map_err(DataError::from)?;
+            let copied;
+            let (one, conversion, window): (&dyn Container, _, _) = match conversion {
+                Ok(conversion) => {
+                    let original = ours.variable(&path).map_err(DataError::from)?;
+                    (source, conversion, options.selection.window(original))
+                }
+                Err(reason) => {
+                    copied =
+                        copied_alone(&path, source, target, options).map_err(|_| disagree(reason.clone()))?;
+                    let original = copied.hierarchy().variable(&path).map_err(DataError::from)?;
+                    let sides = ((original, copied.hierarchy()), (variable, theirs));
+                    let conversion =
+                        Conversion::between(SIDES, sides.0, sides.1).map_err(|_| disagree(reason))?;
+                    (&copied, conversion, Window::whole(&copied.hierarchy().shape_of(original)))
+                }
+            };
+            let original = one.hierarchy().variable(&path).map_err(DataError::from)?;
+            self.differing.extend(agreement::differing(original, variable));
+            match agreement::same_values(&path, one, conversion, target, &window) {
                 Ok(true) => {}
                 Ok(false) => {
-                    let reason =
-                        format!("its values differ, and it does not have the dimension; {LEAVE_OUT}");
-                    return Err(CopyError::Disagree { path, reason });
+                    let reason = "its values differ, and it does not have the dimension".to_owned();
+                    return Err(disagree(reason));
                 }
                 Err(SideError::One(error)) => return Err(CopyError::of_source(*error)),
                 Err(SideError::Other(error)) => return Err((*error).into()),
@@ -438,6 +462,26 @@ impl Plan {
         }
         Ok(variables)
     }
+}
+
+/// A variable as a copy in the format of the target would have it, which may be another type with other attributes.
+fn copied_alone(
+    path: &str,
+    source: &dyn Container,
+    target: &Dataset,
+    options: &CopyOptions,
+) -> Result<Dataset, CopyError> {
+    let store = Arc::new(MemoryStore::new("a copy to compare"));
+    let format = target.hierarchy().format;
+    let selection = Selection {
+        variables: Some(std::iter::once(path.to_owned()).collect()),
+        groups: None,
+        ..options.selection.clone()
+    };
+    let alone = CopyOptions { format: Some(format), selection, ..CopyOptions::default() };
+    super::copy(source, Arc::clone(&store), &alone, &())?;
+    let read = ReadOptions { pure: !format.is_nczarr(), ..ReadOptions::default() };
+    Ok(Dataset::open(store, source.session().clone(), &read)?)
 }
 
 /// The lossy codec that encodes records before and after `len` together, and the records of a chunk.

@@ -7,7 +7,7 @@ use crate::bench::ncz;
 /// variable longer.
 const MAKE: &str = r#"
 import netCDF4, xarray as xr
-def file(name, lat=(10, 20), z=(5, 6), height=2, z_bnds=((4, 5), (6, 7)), units="degrees_north", extra=False, valid_max=90, title="one", code=b"ab"):
+def file(name, lat=(10, 20), z=(5, 6), height=2, z_bnds=((4, 5), (6, 7)), units="degrees_north", extra=False, valid_max=90, title="one", code=b"ab", flag=0):
     with netCDF4.Dataset(name, "w") as f:
         f.title = title
         f.createDimension("time", None)
@@ -28,11 +28,14 @@ def file(name, lat=(10, 20), z=(5, 6), height=2, z_bnds=((4, 5), (6, 7)), units=
         f.createVariable("height", "i2", ())[...] = height
         f.createVariable("code", "S1", ("two",))[:] = np.frombuffer(code, "S1")
         f.createVariable("name", str, ("y",))[:] = np.array(["Åre", "Oslo"], object)
+        f.createVariable("flag", f.createEnumType("i1", "flags", {"no": 0, "yes": 1}), ("y",))[:] = [1, flag]
+        # Never written.
+        f.createVariable("unknown", "i1", ("y",))
         if extra:
             f.createVariable("extra", "i4", ())[...] = 1
 refused = {
     "lat": {"lat": (50, 60)}, "height": {"height": 3}, "units": {"units": "radians"}, "bounds": {"z_bnds": ((1, 2), (6, 7))},
-    "longer": {"z": (5, 6, 7)}, "code": {"code": b"ac"}, "extra": {"extra": True},
+    "longer": {"z": (5, 6, 7)}, "code": {"code": b"ac"}, "flag": {"flag": 1}, "extra": {"extra": True},
 }
 "#;
 
@@ -55,7 +58,7 @@ for name, options in refused.items():
             assert name not in ["units"], name
 "#
     ));
-    for format in ["nczarr", "zarr", "zarr3"] {
+    for format in ["nczarr", "nczarr3", "zarr", "zarr3"] {
         let target = format!("t.{format}");
         ncz(["copy", "--format", format, &folder.path("a.nc"), &folder.path(&target)]).ends(0);
         for (name, said) in [
@@ -65,6 +68,7 @@ for name, options in refused.items():
             ("bounds", &["\"/z_bnds\"", "its values differ"]),
             ("longer", &["its dimension /z has 3 elements in the source and 2 in the target"]),
             ("code", &["\"/code\"", "its values differ"]),
+            ("flag", &["\"/flag\"", "its values differ"]),
             ("extra", &["\"/extra\"", "is not in the target"]),
         ] {
             let source = format!("{name}.nc");
