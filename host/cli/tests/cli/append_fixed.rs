@@ -58,7 +58,7 @@ for name, options in refused.items():
             assert name not in ["units"], name
 "#
     ));
-    for format in ["nczarr", "nczarr3", "zarr", "zarr3"] {
+    for format in ["nczarr", "zarr", "zarr3"] {
         let target = format!("t.{format}");
         ncz(["copy", "--format", format, &folder.path("a.nc"), &folder.path(&target)]).ends(0);
         for (name, said) in [
