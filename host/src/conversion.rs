@@ -67,14 +67,14 @@ enum Rule {
 
 /// A value that the other side cannot hold.
 #[derive(Debug, thiserror::Error)]
-#[error("{value} ({from}) cannot be kept exactly as {nc_type} ({to}){why}; {remedy}")]
+#[error("{value} ({from}) cannot be kept exactly as {nc_type} ({to}){why}")]
 pub(crate) struct Inexact {
     value: String,
     from: String,
     to: String,
     nc_type: &'static str,
-    why: &'static str,
-    remedy: String,
+    /// Why, if there is more to say, and the remedy.
+    why: String,
 }
 
 impl Conversion {
@@ -254,27 +254,26 @@ impl Conversion {
     }
 
     fn number(&self, number: Number, out: &mut Vec<u8>) -> Result<(), Inexact> {
-        let because = |why, remedy: String| Inexact {
+        let because = |why: String| Inexact {
             value: number.to_string(),
             from: self.forms.0.clone(),
             to: self.forms.1.clone(),
             nc_type: self.nc_type.name(),
             why,
-            remedy,
         };
-        let inexact = || because("", self.remedy.to_owned());
-        let no_mask = |why| because(why, format!("give it the attribute missing_value in {}", self.other));
+        let inexact = || because(format!("; {}", self.remedy));
+        let no_mask = |what: &str| {
+            because(format!(
+                ": it is {what}, and there is no value for missing ones; give it the attribute missing_value in {}",
+                self.other
+            ))
+        };
         if let Some((_, mask)) = self.masked.iter().find(|(masked, _)| masked.is_same(number)) {
-            let mask =
-                mask.ok_or_else(|| no_mask(": it is missing, and there is no value for missing ones"))?;
+            let mask = mask.ok_or_else(|| no_mask("missing"))?;
             return if put(mask, self.nc_type, out) { Ok(()) } else { Err(inexact()) };
         }
         if let (Rule::Times(_), Some(nat)) = (&self.rule, self.not_a_time(number)) {
-            return if put(nat, self.nc_type, out) {
-                Ok(())
-            } else {
-                Err(no_mask(": it is not a time (NaT), and there is no value for missing ones"))
-            };
+            return if put(nat, self.nc_type, out) { Ok(()) } else { Err(no_mask("not a time (NaT)")) };
         }
         let converted = match &self.rule {
             Rule::Same => Some(number),
@@ -283,8 +282,10 @@ impl Conversion {
         };
         let converted = converted.ok_or_else(inexact)?;
         if self.masks.iter().any(|mask| mask.is_same(converted)) {
-            let remedy = format!("give it another missing value in {}", self.other);
-            return Err(because(": readers would take it for a missing value", remedy));
+            return Err(because(format!(
+                ": readers would take it for a missing value; give it another missing value in {}",
+                self.other
+            )));
         }
         if put(converted, self.nc_type, out) { Ok(()) } else { Err(inexact()) }
     }
