@@ -1,10 +1,14 @@
 //! Whether the elements of a variable mean the same in two datasets, so that they can be one variable.
 
+mod values;
+
+use ncz_model::masked::FILL_VALUE;
 use ncz_model::{
     ByteOrder, FillValue, Format, Hierarchy, Kind, NcType, NetcdfView, Value, Variable, is_same_number,
     same_rows,
 };
 
+pub(crate) use self::values::{differing, differing_groups, is_same_dimension, same_dimensions, same_values};
 use crate::copy::{Selection, fill_text};
 
 /// Attributes that give numbers their meaning: if they differ, the same number has another meaning.
@@ -19,6 +23,9 @@ const MEANING: [&str; 9] = [
     "flag_masks",
     "positive",
 ];
+
+/// The attribute that makes readers take numbers for those of the other sign.
+const UNSIGNED: &str = "_Unsigned";
 
 const OTHER_FILL: &str = "its fill values differ, so that a missing value would become another one";
 
@@ -83,6 +90,23 @@ pub(crate) fn same_texts(names: (&str, &str), one: Side<'_>, other: Side<'_>) ->
     same_masks(names, one, other)
 }
 
+/// Whether readers take the elements for numbers of the other sign.
+pub(crate) fn is_other_sign(variable: &Variable) -> bool {
+    let own = match variable.dtype.kind() {
+        Kind::Int => "false",
+        Kind::UInt => "true",
+        _ => "",
+    };
+    variable.attribute(UNSIGNED).is_some_and(|attribute| attribute.value.as_text() != Some(own))
+}
+
+/// Whether all readers mask what [`masked_value`](Variable::masked_value) says: of a default of netCDF, only where it is
+/// the `fill_value` of Zarr version 2, which xarray masks.
+pub(crate) fn is_masked_by_all((variable, hierarchy): Side<'_>) -> bool {
+    let is_version_2 = matches!(hierarchy.format, Format::Zarr2 | Format::Nczarr(_));
+    variable.attribute(FILL_VALUE).is_some() || is_version_2 && variable.fill.is_some()
+}
+
 /// Whether the attributes that give numbers their meaning are the same, apart from some.
 pub(crate) fn same_attributes(
     (one, other): (&str, &str),
@@ -92,7 +116,10 @@ pub(crate) fn same_attributes(
 ) -> Result<(), String> {
     let names = original.attributes.iter().chain(&variable.attributes).map(|attribute| &attribute.name);
     for name in names.filter(|name| is_meaning(name) && !except.contains(&name.as_str())) {
-        let value = |variable: &Variable| variable.attribute(name).map(|attribute| plain(&attribute.value));
+        let value = |variable: &Variable| {
+            let attribute = variable.attribute(name).filter(|_| name != UNSIGNED || is_other_sign(variable));
+            attribute.map(|attribute| plain(&attribute.value))
+        };
         let (ours, theirs) = (value(original), value(variable));
         if ours != theirs {
             let shown = |value: Option<String>| value.unwrap_or_else(|| "missing".to_owned());
@@ -103,15 +130,24 @@ pub(crate) fn same_attributes(
     Ok(())
 }
 
-/// Whether readers mask the same value on both sides. Without the attribute on both it is a default, which is that of
-/// the other side too, since the fill values are the same.
+/// Whether readers mask in the other what they mask in the one. Without the attribute on both it is a default, which is
+/// that of the other side too, since the fill values are the same.
 fn same_masks(
     (one, other): (&str, &str),
     (original, ours): Side<'_>,
     (variable, theirs): Side<'_>,
 ) -> Result<(), String> {
+    let has_attribute = original.attribute(FILL_VALUE).is_some();
+    if has_attribute
+        && !is_masked_by_all((variable, theirs))
+        && variable.masked_value(theirs.format).is_some()
+    {
+        return Err(format!(
+            "its attribute _FillValue is only in {one}, and not all readers mask netCDF's default in {other}"
+        ));
+    }
     let masks = (original.masked_value(ours.format), variable.masked_value(theirs.format));
-    let is_explicit = [original, variable].iter().any(|side| side.attribute("_FillValue").is_some());
+    let is_explicit = [original, variable].iter().any(|side| side.attribute(FILL_VALUE).is_some());
     let shown = |value: &Option<Value>| value.as_ref().map_or("none".to_owned(), plain);
     match &masks {
         (Some(ours), Some(theirs)) if is_same_number(ours, theirs) => Ok(()),

@@ -15,8 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ncz_model::json::Json;
 use ncz_model::{
-    ChunkIndex, Container, DataError, DimensionRef, Format, Hierarchy, Session, StringArray, UserArray,
-    Variable,
+    ChunkIndex, Container, DataError, Format, Hierarchy, Session, StringArray, UserArray, Variable,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::ChainSpec;
@@ -424,11 +423,4 @@ impl Container for Concatenated {
 
 fn find<'h>(hierarchy: &'h mut Hierarchy, path: &str) -> Option<&'h mut Variable> {
     hierarchy.variable_mut(path).ok()
-}
-
-/// Whether a variable's dimension is the one along which datasets are joined. In pure Zarr dimensions have no paths: one
-/// of a group is that of the same name around it.
-fn is_same(hierarchy: &Hierarchy, joined: &DimensionRef, dimension: &DimensionRef) -> bool {
-    let has_paths = hierarchy.format.is_nczarr() || hierarchy.format.is_netcdf();
-    dimension == joined || !has_paths && dimension.name == joined.name
 }

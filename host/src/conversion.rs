@@ -40,6 +40,8 @@ pub(crate) struct Conversion {
     masked: Vec<(Number, Option<Number>)>,
     /// The values that readers of the other side mask.
     masks: Vec<Number>,
+    /// A value that all readers of the other side mask.
+    missing: Option<Number>,
     /// What the variable is on the other side.
     nc_type: NcType,
     dtype: Dtype,
@@ -48,6 +50,8 @@ pub(crate) struct Conversion {
     /// The units or the packing of both sides, for messages.
     forms: (String, String),
     remedy: &'static str,
+    /// How messages name the other side.
+    other: String,
 }
 
 #[derive(Clone, Debug)]
@@ -63,14 +67,14 @@ enum Rule {
 
 /// A value that the other side cannot hold.
 #[derive(Debug, thiserror::Error)]
-#[error("{value} ({from}) cannot be kept exactly as {nc_type} ({to}){why}; {remedy}")]
+#[error("{value} ({from}) cannot be kept exactly as {nc_type} ({to}){why}")]
 pub(crate) struct Inexact {
     value: String,
     from: String,
     to: String,
     nc_type: &'static str,
-    why: &'static str,
-    remedy: &'static str,
+    /// Why, if there is more to say, and the remedy.
+    why: String,
 }
 
 impl Conversion {
@@ -82,15 +86,15 @@ impl Conversion {
         other: Side<'_>,
     ) -> Result<Option<Self>, String> {
         let times = (TimeUnits::of(one.0, one.1, other.1), TimeUnits::of(other.0, other.1, one.1));
-        let same = agreement::same_meaning(names, one, other);
+        let (same, same_times) = (agreement::same_meaning(names, one, other), times.0 == times.1);
         let reason = match same {
-            Ok(()) if times.0 == times.1 => return Ok(None),
+            Ok(()) if same_times => return Ok(None),
             // The units are those of another variable, whose bounds these are.
             Ok(()) => format!(
                 "its times are {} in {} and {} in {}",
-                times::shown(times.0.as_ref()),
+                times::shown(&times.0),
                 names.0,
-                times::shown(times.1.as_ref()),
+                times::shown(&times.1),
                 names.1
             ),
             Err(reason) => reason,
@@ -109,7 +113,13 @@ impl Conversion {
         agreement::same_attributes(names, one.0, other.0, &CHANGED)?;
         let packings = [Packing::of(one.0)?, Packing::of(other.0)?];
         let is_packed = packings.iter().any(Packing::is_packed);
-        let is_other_sign = sides.iter().any(|side| side.attribute("_Unsigned").is_some());
+        let is_other_sign = sides.into_iter().any(agreement::is_other_sign);
+        let times = match times {
+            (Ok(ours), Ok(theirs)) => (ours, theirs),
+            // Whatever the moment is, it is the same.
+            _ if same_times => (None, None),
+            (Err(why), _) | (_, Err(why)) => return Err(format!("{reason}; {why}")),
+        };
         let (rule, remedy) = match times {
             (Some(ours), Some(theirs)) if !is_packed && !is_other_sign => {
                 let shift = ours.shift_to(&theirs).map_err(|why| format!("{reason}; {why}"))?;
@@ -125,21 +135,22 @@ impl Conversion {
                     &["scale_factor", "add_offset", "missing_value"],
                 )?;
                 let [ours, theirs] = packings;
-                let remedy = "unpack the variable in one of them, or leave it out";
+                let remedy = "unpack the variable in one of them";
+                let ranges = [(one.0, names.0), (other.0, names.1)].into_iter().flat_map(|(side, name)| {
+                    let has = PACKED.into_iter().filter(|range| side.attribute(range).is_some());
+                    has.map(move |range| format!("its attribute {range} in {name} is packed too; {remedy}"))
+                });
+                let range = ranges.into_iter().next();
                 match ours == theirs {
                     true if from == to => (Rule::Same, remedy),
                     // What readers make of numbers of two types is theirs to decide.
                     true => return Err(reason),
                     // Readers unpack numbers of the other sign.
                     false if is_other_sign => return Err(reason),
-                    false
-                        if sides
-                            .iter()
-                            .any(|side| PACKED.iter().any(|name| side.attribute(name).is_some())) =>
-                    {
-                        return Err(format!("{reason}; its valid range is packed too"));
-                    }
-                    false => (Rule::Packing { from: ours, to: theirs }, remedy),
+                    false => match range {
+                        Some(range) => return Err(format!("{reason}; {range}")),
+                        None => (Rule::Packing { from: ours, to: theirs }, remedy),
+                    },
                 }
             }
             _ => return Err(reason),
@@ -147,10 +158,10 @@ impl Conversion {
         let ours = Masks::of(one.0, one.1.format)?;
         let theirs = Masks::of(other.0, other.1.format)?;
         // Only some readers mask a default of netCDF: it cannot stand for what all of them mask.
-        let is_explicit = |variable: &Variable| variable.attribute("_FillValue").is_some();
-        let their_fill = theirs.fill.filter(|_| is_explicit(other.0) || !is_explicit(one.0));
-        let masked =
-            [(ours.fill, their_fill.or(theirs.missing)), (ours.missing, theirs.missing.or(their_fill))];
+        let explicit = theirs.fill.filter(|_| agreement::is_masked_by_all(other));
+        let their_fill = if one.0.attribute("_FillValue").is_some() { explicit } else { theirs.fill };
+        let missing = theirs.missing.or(explicit);
+        let masked = [(ours.fill, their_fill.or(missing)), (ours.missing, missing)];
         let forms = match &rule {
             Rule::Times(shift) => (shift.from.clone(), shift.to.clone()),
             Rule::Packing { from, to } => (from.to_string(), to.to_string()),
@@ -163,12 +174,14 @@ impl Conversion {
             rule,
             masked: masked.into_iter().filter_map(|(ours, theirs)| Some((ours?, theirs))).collect(),
             masks: theirs.fill.into_iter().chain(theirs.missing).collect(),
+            missing,
             nc_type: to,
             dtype: other.0.dtype.clone(),
             fill: other.0.fill.clone(),
             attributes: other.0.attributes.iter().filter(is_changed).cloned().collect(),
             forms,
             remedy,
+            other: names.1.to_owned(),
         }))
     }
 
@@ -189,12 +202,14 @@ impl Conversion {
             rule: Rule::Same,
             masked: Vec::new(),
             masks: Vec::new(),
+            missing: None,
             nc_type,
             forms: (one.dtype.to_string(), other.dtype.to_string()),
             dtype: other.dtype.clone(),
             fill: other.fill.clone(),
             attributes: one.attributes.iter().filter(is_changed).cloned().collect(),
             remedy: "leave it out",
+            other: String::new(),
         })
     }
 
@@ -239,36 +254,40 @@ impl Conversion {
     }
 
     fn number(&self, number: Number, out: &mut Vec<u8>) -> Result<(), Inexact> {
-        let inexact = |why| Inexact {
+        let because = |why: String| Inexact {
             value: number.to_string(),
             from: self.forms.0.clone(),
             to: self.forms.1.clone(),
             nc_type: self.nc_type.name(),
             why,
-            remedy: self.remedy,
+        };
+        let inexact = || because(format!("; {}", self.remedy));
+        let no_mask = |what: &str| {
+            because(format!(
+                ": it is {what}, and there is no value for missing ones; give it the attribute missing_value in {}",
+                self.other
+            ))
         };
         if let Some((_, mask)) = self.masked.iter().find(|(masked, _)| masked.is_same(number)) {
-            let mask =
-                mask.ok_or_else(|| inexact(": it is missing, and there is no value for missing ones"))?;
-            return if put(mask, self.nc_type, out) { Ok(()) } else { Err(inexact("")) };
+            let mask = mask.ok_or_else(|| no_mask("missing"))?;
+            return if put(mask, self.nc_type, out) { Ok(()) } else { Err(inexact()) };
         }
         if let (Rule::Times(_), Some(nat)) = (&self.rule, self.not_a_time(number)) {
-            return if put(nat, self.nc_type, out) {
-                Ok(())
-            } else {
-                Err(inexact(": it is not a time (NaT)"))
-            };
+            return if put(nat, self.nc_type, out) { Ok(()) } else { Err(no_mask("not a time (NaT)")) };
         }
         let converted = match &self.rule {
             Rule::Same => Some(number),
             Rule::Times(shift) => shift.apply(number),
             Rule::Packing { from, to } => to.pack(from.unpack(number), self.nc_type),
         };
-        let converted = converted.ok_or_else(|| inexact(""))?;
+        let converted = converted.ok_or_else(inexact)?;
         if self.masks.iter().any(|mask| mask.is_same(converted)) {
-            return Err(inexact(": readers would take it for a missing value"));
+            return Err(because(format!(
+                ": readers would take it for a missing value; give it another missing value in {}",
+                self.other
+            )));
         }
-        if put(converted, self.nc_type, out) { Ok(()) } else { Err(inexact("")) }
+        if put(converted, self.nc_type, out) { Ok(()) } else { Err(inexact()) }
     }
 
     /// What is not a time on the other side, if a number is none: xarray writes and reads NaT as the least integer of 64
@@ -282,7 +301,7 @@ impl Conversion {
         is_none.then_some(match self.nc_type {
             NcType::Float | NcType::Double => Number::Float(f64::NAN),
             NcType::Int64 => least,
-            _ => number,
+            _ => self.missing.unwrap_or(number),
         })
     }
 

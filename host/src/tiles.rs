@@ -199,14 +199,14 @@ impl Tiles {
 }
 
 /// Calls `put` with each run of elements of a slab with these lengths in a chunk where it begins at `start`: the first
-/// element of the run in the slab, its first in the chunk, and their number.
+/// element of the run in the slab, its first in the chunk, and their number. A scalar is one run.
 pub(crate) fn each_run(
     count: &[u64],
     start: &[u64],
     chunk_shape: &[u64],
     mut put: impl FnMut(usize, usize, usize),
 ) {
-    let Some((&run, outer)) = count.split_last() else { return };
+    let Some((&run, outer)) = count.split_last() else { return put(0, 0, 1) };
     let rows: u64 = outer.iter().product();
     for row in 0..rows {
         let (mut rest, mut at, mut step) = (row, 0, 1);

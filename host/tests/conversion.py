@@ -110,4 +110,62 @@ def joined(path):
     assert np.array_equal(read("nat.zarr")["when"], want, equal_nan=True)
 
 
-{"write": write, "read": read, "parts": lambda: parts(folder), "joined": lambda: joined(folder)}[sys.argv[1]]()
+# What xarray and cftime read alike, and ncz must.
+ALIKE = """2000-01-01 06:00|2000-01-01T06:00|2000-01-01t6:0|2000-1-1|2000-1-1 0:0:5|2000-01-01 06:00Z|2000-01-01T06:00z
+2000-01-01 06:00:00 z|2000-01-01 06:00 UTC|2000-01-01 06:00UTC|2000-01-01 06:00 GMT|2000-01-01 06:00 +00:00|2000-01-01 06:00 +0:00
+2000-01-01 06:00+01:00|2000-01-01 06:00 +01:00|2000-01-01T06:00:00.25+01:00|2000-01-01 06:00 -06:00|2000-01-01 06:00 +0530
+2000-01-01 06:00+0530|2000-01-01 06:00 +0000|2000-01-01 06:00 +00|2000-01-01 06:00-05|2000-01-01 06:00 -00:30
+2000-01-01 12:30:15.25 -0330|2000-01-01 +01:00|2000-01-01 Z|2000-01-01Z|2000-01-01 UTC|2000-01-01 00:00:00.123456
+2000-02-29|1600-02-29 12:00|1500-01-01|0001-01-01|1-1-1 00:00:0.0|1600-01-01 06:00 +01:00""".replace("\n", "|").split("|")
+# What they do not, or refuse, or read as nobody else would.
+REFUSED = """2000-01-01 06|2000-01-01T06|2000-01-01T06Z|2000-01-01 06 +01:00|2000-01-01  06:00|2000-01-01 06:00 -6:00
+2000-01-01 06:00 00:00|2000-01-01 06:00 +5|2000-01-01 06:00:00.0 +1:30|2000|2000-01|2000-02-30|1900-02-29|2000-01-01 24:00
+2000-01-01 00:60|2000-01-01 00:00:60|0000-01-01|0-1-1|1582-10-10|2000-13-01|2000-01-01 06:00 UTC+1|2000-01-01+01:00
+2000-01-01 06:00 +25:00|2000-01-01 06:00 +130|2000-01-01 00:00:00.1234567""".replace("\n", "|").split("|")
+
+
+def when(values):
+    values = values.astype("M8[us]") if values.dtype.kind == "M" else values
+    return [value.isoformat() for value in values.tolist()]
+
+
+def alike(epoch):
+    """What xarray and cftime both read of the moment, or None."""
+    import cftime
+
+    units = "hours since " + epoch
+    try:
+        attributes = {"units": units, "calendar": "standard"}
+        ours = xarray.decode_cf(xarray.Dataset({"t": ("t", np.array([0.0]), attributes)}))["t"].values
+        theirs = cftime.num2date(0.0, units, "standard")
+    except (ValueError, TypeError, OverflowError):
+        return None
+    ours = when(ours)[0]
+    return ours if ours == theirs.isoformat() else None
+
+
+def epochs():
+    for number, epoch in enumerate([None, *ALIKE, *REFUSED]):
+        with netCDF4.Dataset(folder / f"epoch{number}.nc", "w") as f:
+            f.createDimension("time", None)
+            time = f.createVariable("time", "f8" if epoch else "i8", ("time",))
+            time.units = f"hours since {epoch}" if epoch else "microseconds since 1990-01-01"
+            time.calendar = "standard"
+            time[:] = [0]
+    (folder / "count").write_text(f"{len(ALIKE)} {len(REFUSED)}")
+
+
+def moments():
+    for number, epoch in enumerate([*ALIKE, *REFUSED], 1):
+        path = folder / f"epochs{number}.nc"
+        assert path.exists() == (epoch in ALIKE), epoch
+        if epoch in ALIKE:
+            with xarray.open_dataset(path) as joined:
+                assert when(joined["time"].values)[1] == alike(epoch), epoch
+    differ = [epoch for epoch in REFUSED if alike(epoch) is None]
+    # Both read what is no offset, or more than cftime can hold.
+    others = ["2000-01-01+01:00", "2000-01-01 06:00 +25:00", "2000-01-01 06:00 +130", "2000-01-01 00:00:00.1234567"]
+    assert differ + others == REFUSED, set(REFUSED) - set(differ)
+
+
+{"epochs": epochs, "moments": moments, "write": write, "read": read, "parts": lambda: parts(folder), "joined": lambda: joined(folder)}[sys.argv[1]]()

@@ -330,5 +330,5 @@ fn a_valid_range_that_is_packed_is_not_converted() {
         dataset("v", &attributes, None, NcType::Short)
     };
     let error = between(&of(0.5), &of(0.25), "/v").unwrap_err();
-    assert!(error.contains("valid range"), "{error}");
+    assert!(error.contains("its attribute valid_max in a is packed too; unpack"), "{error}");
 }

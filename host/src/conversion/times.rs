@@ -39,8 +39,12 @@ impl fmt::Display for TimeUnits {
 }
 
 /// Times as text, or that there are none.
-pub(super) fn shown(units: Option<&TimeUnits>) -> String {
-    units.map_or_else(|| "without units".to_owned(), |units| format!("{:?}", units.text))
+pub(super) fn shown(units: &Result<Option<TimeUnits>, String>) -> String {
+    match units {
+        Ok(Some(units)) => format!("{:?}", units.text),
+        Ok(None) => "without units".to_owned(),
+        Err(_) => "in units that are not clear".to_owned(),
+    }
 }
 
 /// Times in one unit as times in another.
@@ -58,11 +62,15 @@ pub(super) struct Shift {
 
 impl TimeUnits {
     /// The units of a variable's values: its own, or those of the variable whose bounds it holds. That it holds them may
-    /// be said by the other dataset.
-    pub(super) fn of(variable: &Variable, hierarchy: &Hierarchy, other: &Hierarchy) -> Option<Self> {
+    /// be said by the other dataset. The error is why it is not known which times they are.
+    pub(super) fn of(
+        variable: &Variable,
+        hierarchy: &Hierarchy,
+        other: &Hierarchy,
+    ) -> Result<Option<Self>, String> {
         let own = |variable: &Variable| {
             let text = |name: &str| variable.attribute(name).and_then(|attribute| attribute.value.as_text());
-            Self::parse(text("units")?, text("calendar").unwrap_or("standard"))
+            text("units").map_or(Ok(None), |units| Self::parse(units, text("calendar").unwrap_or("standard")))
         };
         if variable.attribute("units").is_some() {
             return own(variable);
@@ -74,11 +82,23 @@ impl TimeUnits {
             })
         };
         let parent = |hierarchy| group_of(hierarchy, variable)?.variables.iter().find(has_bounds);
-        let parent = parent(hierarchy).or_else(|| parent(other))?;
-        own(hierarchy.variable(&parent.path).ok()?)
+        let parent = parent(hierarchy).or_else(|| parent(other));
+        parent.and_then(|parent| hierarchy.variable(&parent.path).ok()).map_or(Ok(None), own)
     }
 
-    fn parse(units: &str, calendar: &str) -> Option<Self> {
+    fn parse(units: &str, calendar: &str) -> Result<Option<Self>, String> {
+        let Some((calendar, tick, moment)) = Self::parts(units, calendar) else { return Ok(None) };
+        let unclear = |why| {
+            format!(
+                "{why} in {units:?}; write these times again, counted from a moment such as 2000-01-01 06:00:00"
+            )
+        };
+        let epoch = epoch(moment, calendar).map_err(unclear)?;
+        Ok(Some(Self { text: units.to_owned(), calendar, tick, epoch }))
+    }
+
+    /// The calendar, the nanoseconds of a unit, and the moment as text.
+    fn parts<'u>(units: &'u str, calendar: &str) -> Option<(Calendar, i128, &'u str)> {
         let calendar = match calendar.trim().to_ascii_lowercase().as_str() {
             "standard" | "gregorian" => Calendar::Mixed,
             "proleptic_gregorian" => Calendar::Gregorian,
@@ -88,8 +108,8 @@ impl TimeUnits {
             "julian" => Calendar::Julian,
             _ => return None,
         };
-        let mut words = units.split_ascii_whitespace();
-        let tick = match words.next()?.to_ascii_lowercase().as_str() {
+        let (unit, rest) = units.trim_ascii().split_once(|letter: char| letter.is_ascii_whitespace())?;
+        let tick = match unit.to_ascii_lowercase().as_str() {
             "days" | "day" | "d" => DAY,
             "hours" | "hour" | "hrs" | "hr" | "h" => DAY / 24,
             "minutes" | "minute" | "mins" | "min" => 60_000_000_000,
@@ -99,24 +119,8 @@ impl TimeUnits {
             "nanoseconds" | "nanosecond" | "nanosecs" | "nanosec" => 1,
             _ => return None,
         };
-        if !words.next()?.eq_ignore_ascii_case("since") {
-            return None;
-        }
-        let moment = words.next()?;
-        let (date, time) = match moment.split_once(['T', 't']) {
-            Some((date, time)) => (date, Some(time)),
-            None => (moment, words.next()),
-        };
-        let time = match (time, words.next()) {
-            (time, None) => time.map(without_zone),
-            (time, Some("UTC" | "utc" | "Z" | "GMT" | "+00:00" | "+0:00" | "00:00" | "0:00")) => time,
-            _ => return None,
-        };
-        if words.next().is_some() {
-            return None;
-        }
-        let epoch = day(date, calendar)?.checked_mul(DAY)?.checked_add(time.map_or(Some(0), of_day)?)?;
-        Some(Self { text: units.to_owned(), calendar, tick, epoch })
+        let (since, moment) = rest.trim_ascii().split_once(|letter: char| letter.is_ascii_whitespace())?;
+        since.eq_ignore_ascii_case("since").then(|| (calendar, tick, moment.trim_ascii()))
     }
 
     /// How numbers in these units become numbers in others. The error is why not.
@@ -168,45 +172,102 @@ impl Shift {
     }
 }
 
-/// A time of day without UTC after it, as in `12:00:00Z` and `12:00:00+00:00`.
-fn without_zone(time: &str) -> &str {
-    let zone = ["Z", "z", "+00:00", "+0000"].iter().find_map(|zone| time.strip_suffix(zone));
-    zone.unwrap_or(time)
-}
-
-/// Days from the start of 1970 to `2020-01-02`; the month and the day may be left out.
-fn day(date: &str, calendar: Calendar) -> Option<i128> {
-    let mut parts = date.split('-').map(whole);
-    let (year, month, day) =
-        (parts.next()??, parts.next().unwrap_or(Some(1))?, parts.next().unwrap_or(Some(1))?);
-    let is_date = (1..=12).contains(&month) && (1..=31).contains(&day) && year < 1_000_000;
-    if parts.next().is_some() || !is_date {
-        return None;
-    }
-    let date = (year, month, day);
-    let days = match calendar {
-        Calendar::Mixed if date < (1582, 10, 5) => {
-            let of = |calendar: Calendar, (year, month, day)| calendar.days(year, month, day);
-            of(Calendar::Julian, date) - of(Calendar::Julian, (1582, 10, 5)) + of(Calendar::Gregorian, CHANGE)
+/// Nanoseconds from the start of 1970 to `2020-01-02`, `2020-01-02 12:30:15.5` or `2020-01-02T12:30+01:00`. What readers
+/// do not read alike is refused: cftime, which netCDF4 uses, and pandas, which xarray also uses, read an hour without
+/// minutes, or an offset with one digit, otherwise.
+fn epoch(moment: &str, calendar: Calendar) -> Result<i128, &'static str> {
+    let end = moment.find(|letter: char| !letter.is_ascii_digit() && letter != '-').unwrap_or(moment.len());
+    let (date, rest) = moment.split_at(end);
+    let days = day(date, calendar)?;
+    let of_day = match rest.strip_prefix([' ', 'T', 't']) {
+        Some(rest) => {
+            let end = rest.find(|letter: char| !letter.is_ascii_digit() && !":.".contains(letter));
+            let (clock, zone) = rest.split_at(end.unwrap_or(rest.len()));
+            let clock = if clock.is_empty() { 0 } else { of_day(clock)? };
+            clock - offset(zone.strip_prefix(' ').unwrap_or(zone))?
         }
-        Calendar::Mixed if date < CHANGE => return None,
-        calendar => calendar.days(year, month, day),
+        None if rest.starts_with(['+', '-']) => return Err(AMBIGUOUS),
+        None => -offset(rest)?,
     };
-    Some(days.into())
+    days.checked_mul(DAY).and_then(|days| days.checked_add(of_day)).ok_or(NO_MOMENT)
 }
 
-/// Nanoseconds of `12:30:15.5`; the seconds and the minutes may be left out.
-fn of_day(time: &str) -> Option<i128> {
+const NO_MOMENT: &str = "there is no such moment";
+const AMBIGUOUS: &str = "readers do not read the same moment";
+
+/// Days from the start of 1970 to `2020-01-02`.
+fn day(date: &str, calendar: Calendar) -> Result<i128, &'static str> {
+    let parts: Vec<&str> = date.split('-').collect();
+    let &[year, month, day] = parts.as_slice() else { return Err(AMBIGUOUS) };
+    let (Some(year), Some(month), Some(day)) = (whole(year), whole(month), whole(day)) else {
+        return Err(AMBIGUOUS);
+    };
+    let date = (year, month, day);
+    let of_date = match calendar {
+        Calendar::Mixed if date < (1582, 10, 15) => Calendar::Julian,
+        Calendar::Mixed => Calendar::Gregorian,
+        calendar => calendar,
+    };
+    let has_year = (0..1_000_000).contains(&year) && (year > 0 || of_date != Calendar::Julian);
+    if !has_year || !(1..=12).contains(&month) {
+        return Err(NO_MOMENT);
+    }
+    let next = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+    let of_month = of_date.days(next.0, next.1, 1) - of_date.days(year, month, 1);
+    if day < 1 || day > of_month || calendar == Calendar::Mixed && (1582, 10, 5) <= date && date < CHANGE {
+        return Err(NO_MOMENT);
+    }
+    let days = of_date.days(year, month, day);
+    Ok(i128::from(match calendar {
+        Calendar::Mixed if date < CHANGE => {
+            days - Calendar::Julian.days(1582, 10, 5) + Calendar::Gregorian.days(CHANGE.0, CHANGE.1, CHANGE.2)
+        }
+        _ => days,
+    }))
+}
+
+/// Nanoseconds of `12:30:15.5`; the seconds may be left out.
+fn of_day(time: &str) -> Result<i128, &'static str> {
     let mut parts = time.split(':');
-    let (hour, minute) = (whole(parts.next()?)?, parts.next().map_or(Some(0), whole)?);
+    let two = |text: &str| whole(text).filter(|_| text.len() <= 2).ok_or(AMBIGUOUS);
+    let hour = two(parts.next().unwrap_or_default())?;
+    let minute = two(parts.next().ok_or(AMBIGUOUS)?)?;
     let seconds = parts.next().unwrap_or("0");
     let (second, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
-    let second = whole(second)?;
-    if parts.next().is_some() || hour > 24 || minute > 59 || second > 60 || fraction.len() > 9 {
-        return None;
+    let second = two(second)?;
+    // cftime has microseconds.
+    let fraction = fraction.trim_end_matches('0');
+    if parts.next().is_some() || fraction.len() > 6 {
+        return Err(AMBIGUOUS);
     }
-    let nanoseconds = whole(&format!("{fraction:0<9}"))?;
-    Some(i128::from((hour * 60 + minute) * 60 + second) * 1_000_000_000 + i128::from(nanoseconds))
+    if hour > 23 || minute > 59 || second > 59 {
+        return Err(NO_MOMENT);
+    }
+    let nanoseconds = whole(&format!("{fraction:0<9}")).ok_or(AMBIGUOUS)?;
+    Ok(i128::from((hour * 60 + minute) * 60 + second) * 1_000_000_000 + i128::from(nanoseconds))
+}
+
+/// Nanoseconds by which the time of a zone is ahead of UTC: `Z`, `UTC`, `+01:00`, `-0530`, `+01`.
+fn offset(zone: &str) -> Result<i128, &'static str> {
+    if ["", "Z", "z", "UTC", "utc", "GMT", "+0:00", "-0:00"].contains(&zone) {
+        return Ok(0);
+    }
+    let (sign, digits) = match zone.split_at_checked(1) {
+        Some(("+", digits)) => (1, digits),
+        Some(("-", digits)) => (-1, digits),
+        _ => return Err(AMBIGUOUS),
+    };
+    let (hours, minutes) = digits.split_at_checked(2).ok_or(AMBIGUOUS)?;
+    let minutes = match minutes.strip_prefix(':').unwrap_or(minutes) {
+        "" if minutes.is_empty() => "00",
+        minutes => minutes,
+    };
+    match (whole(hours), whole(minutes)) {
+        (Some(hours @ 0..24), Some(minute @ 0..60)) if minutes.len() == 2 => {
+            Ok(sign * i128::from(hours * 60 + minute) * 60_000_000_000)
+        }
+        _ => Err(AMBIGUOUS),
+    }
 }
 
 /// A number of digits only.

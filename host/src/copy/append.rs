@@ -1,27 +1,32 @@
 //! Appending the records of one dataset to another.
 
-mod coordinates;
 mod order;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ncz_model::Container;
 use ncz_model::{Appending, Interrupted, Reached};
-use ncz_model::{DataError, DimensionRef, Hierarchy, Variable};
+use ncz_model::{DataError, DimensionRef, Hierarchy, SideError, Variable};
+use ncz_store::MemoryStore;
 use ncz_zarr::metadata::ReadOptions;
 use ncz_zarr::{Dataset, Receipt};
 
 use super::strings::AnyVariableCopy;
 use super::{
-    CopyError, CopyOptions, CopySummary, ForeignObjects, Resources, UnreadableSource, UnreadableVariable,
-    rechunk, run,
+    CopyError, CopyOptions, CopySummary, ForeignObjects, Resources, Selection, UnreadableSource,
+    UnreadableVariable, rechunk, run,
 };
-use crate::agreement;
+use crate::agreement::{self, is_same_dimension};
 use crate::conversion::{Conversion, Conversions, Converted, Source};
 use crate::progress::{Phase, Progress};
+use crate::tiles::Window;
 
 /// How messages name the two datasets.
 const SIDES: (&str, &str) = ("the source", "the target");
+
+/// What to do about a variable that is not appended.
+const LEAVE_OUT: &str = "leave it out, if that of the target is right for these records too";
 
 /// What an append did.
 #[derive(Debug)]
@@ -32,6 +37,8 @@ pub struct Appended {
     pub recovered: Option<Interrupted>,
     /// The paths of variables whose values were converted to the units, packing and missing values of the target.
     pub converted: Vec<String>,
+    /// Attributes that differ and are those of the target, as `variable:attribute`, or `group:attribute`.
+    pub differing: Vec<String>,
     /// The paths of variables whose fill value xarray masks in the source and not in the target, where it does not mark
     /// missing values.
     pub unmasked_fills: Vec<String>,
@@ -55,12 +62,16 @@ struct Plan {
     records: u64,
     /// How variables of the source become those of the target.
     conversions: Conversions,
+    /// The paths of variables that stay as they are, and how those of the source become those of the target.
+    fixed: Vec<(String, Result<Option<Conversion>, String>)>,
+    /// Attributes that differ.
+    differing: Vec<String>,
 }
 
 /// Writes the records of `source` along an unlimited dimension (its name, or its path) after those of `target`, and
 /// makes them visible at the end. All variables of the dimension get them. Formats, chunks, codecs and byte orders of
-/// the two may differ; types, the other dimensions, coordinates and the attributes that give numbers their meaning must be
-/// the same. Times in other units (CF conventions, the same calendar), other packing (`scale_factor`, `add_offset`) and
+/// the two may differ; types, the other dimensions, the attributes that give numbers their meaning, and the values of
+/// variables without the dimension must be the same. Times in other units (CF conventions, the same calendar), other packing (`scale_factor`, `add_offset`) and
 /// other missing values become those of the target, if every value stays exact; one that does not is an error.
 ///
 /// A coordinate of the dimension that has numbers or times must go on as in the target, where it grows or shrinks, unless
@@ -110,7 +121,9 @@ pub fn append_with_receipt(
     options.selection.check(source.hierarchy())?;
     let lost = options.selection.unreadable(source, target.hierarchy().format, false)?;
     let mut plan = Plan::make(source, &target, dimension, options, &lost)?;
+    plan.check_fixed(source, &target, options)?;
     let conversions = std::mem::take(&mut plan.conversions);
+    let differing = std::mem::take(&mut plan.differing);
     let converted: Vec<String> = conversions.keys().cloned().collect();
     let unmasked_fills =
         agreement::unmasked_fills(source.hierarchy(), target.hierarchy(), &options.selection);
@@ -140,7 +153,15 @@ pub fn append_with_receipt(
                 (Vec::new(), ForeignObjects::default(), Duration::ZERO);
             let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
             let already_appended = true;
-            return Ok(Appended { summary, recovered, converted, unmasked_fills, already_appended, receipt });
+            return Ok(Appended {
+                summary,
+                recovered,
+                converted,
+                differing,
+                unmasked_fills,
+                already_appended,
+                receipt,
+            });
         }
         if is_same {
             receipt.confirm(&**target.store())?;
@@ -175,7 +196,8 @@ pub fn append_with_receipt(
     let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
     let (foreign_objects, elapsed) = (ForeignObjects::default(), started.elapsed());
     let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
-    Ok(Appended { summary, recovered, converted, unmasked_fills, already_appended: false, receipt })
+    let already_appended = false;
+    Ok(Appended { summary, recovered, converted, differing, unmasked_fills, already_appended, receipt })
 }
 
 impl Plan {
@@ -205,52 +227,115 @@ impl Plan {
             options.selection.has(&variable.path) && lost.iter().all(|lost| lost.path != variable.path)
         };
         let along = |variable: &&Variable| {
-            variable.dimensions.iter().any(|dimension| is_same(ours, &reference, dimension))
+            variable.dimensions.iter().any(|dimension| is_same_dimension(ours, &reference, dimension))
         };
-        if let Some(missing) = ours
-            .variables()
-            .filter(has)
-            .filter(along)
-            .find(|variable| theirs.variable(&variable.path).is_err())
+        if let Some(missing) =
+            ours.variables().filter(has).find(|variable| theirs.variable(&variable.path).is_err())
         {
+            let lost = if along(&missing) { "its records" } else { "it" };
             let reason = format!(
-                "it is not in the target, which would not have its records; leave it out, or copy {dimension:?} \
-                 with it to a new dataset"
+                "it is not in the target, which would not have {lost}; leave it out, or copy {dimension:?} with it \
+                 to a new dataset"
             );
             return Err(CopyError::Disagree { path: missing.path.clone(), reason });
         }
-        let mut variables = Vec::new();
-        let mut conversions = Conversions::new();
+        let (mut variables, mut fixed, mut conversions) = (Vec::new(), Vec::new(), Conversions::new());
+        let mut differing = agreement::differing_groups(ours, theirs);
         for variable in theirs.variables() {
             let disagree = |reason: String| CopyError::Disagree { path: variable.path.clone(), reason };
             let original = ours.variables().filter(has).find(|original| original.path == variable.path);
-            let is_along = |d: &usize| is_same(theirs, &reference, &variable.dimensions[*d]);
+            let is_along = |d: &usize| is_same_dimension(theirs, &reference, &variable.dimensions[*d]);
             let axes: Vec<usize> = (0..variable.dimensions.len()).filter(is_along).collect();
-            match (original, axes.as_slice()) {
-                (None, []) => {}
-                (Some(original), []) => coordinates::same(source, target, original, variable, &disagree)?,
+            let original = match (original, axes.len()) {
+                (None, 0) => continue,
                 (None, _) => {
                     return Err(disagree(
-                        "no records come for it, so that it would get fill values".to_owned(),
+                        "no records come for it, so that it would get fill values; copy both to a new dataset without \
+                         it"
+                            .to_owned(),
                     ));
                 }
-                (Some(original), &[axis]) => {
-                    let is_text = agreement::is_text(original) && agreement::is_text(variable);
-                    let (one, other) = ((original, ours), (variable, theirs));
-                    let conversion = match is_text {
-                        true => agreement::same_texts(SIDES, one, other).map(|()| None),
-                        false => Conversion::between(SIDES, one, other),
-                    };
-                    conversions
-                        .extend(conversion.map_err(&disagree)?.map(|one| (variable.path.clone(), one)));
-                    let lens = (axis, to.len, records);
-                    same_dimensions(ours, theirs, original, variable, lens, options).map_err(disagree)?;
-                    variables.push((variable.path.clone(), axis));
+                (Some(_), 2..) => return Err(disagree(format!("it has the dimension {dimension:?} twice"))),
+                (Some(original), _) => original,
+            };
+            let axis = axes.first().copied();
+            let remedy = if axis.is_some() { "convert it in one of them" } else { LEAVE_OUT };
+            let disagree = |reason: String| disagree(format!("{reason}; {remedy}"));
+            let (one, other) = ((original, ours), (variable, theirs));
+            let conversion = match agreement::is_text(original) && agreement::is_text(variable) {
+                true => agreement::same_texts(SIDES, one, other).map(|()| None),
+                false => Conversion::between(SIDES, one, other),
+            };
+            let slabs = &options.selection.slabs;
+            let lens = original.dimensions.iter().zip(ours.shape_of(original));
+            let lens: Vec<u64> =
+                lens.map(|(of, len)| slabs.get(of).map_or(len, |indices| indices.count)).collect();
+            agreement::same_dimensions(SIDES, one, other, &lens, axis).map_err(&disagree)?;
+            let Some(axis) = axis else {
+                fixed.push((variable.path.clone(), conversion));
+                continue;
+            };
+            let conversion = conversion.map_err(&disagree)?;
+            differing.extend(agreement::differing(original, variable));
+            let (len, old) = (lens.get(axis).copied(), theirs.shape_of(variable).get(axis).copied());
+            if (len, old) != (Some(records), Some(to.len)) {
+                let (len, old) = (len.unwrap_or(0), old.unwrap_or(0));
+                return Err(disagree(format!(
+                    "{len} records would follow its {old}, but {records} follow the {} of the others",
+                    to.len
+                )));
+            }
+            conversions.extend(conversion.map(|one| (variable.path.clone(), one)));
+            variables.push((variable.path.clone(), axis));
+        }
+        let (dimension, old) = (reference.to_string(), to.len);
+        Ok(Self { dimension, variables, old, records, conversions, fixed, differing })
+    }
+
+    /// Checks that variables that stay as they are have the same values on both sides: else the records would be at
+    /// other places, or times.
+    fn check_fixed(
+        &mut self,
+        source: &dyn Container,
+        target: &Dataset,
+        options: &CopyOptions,
+    ) -> Result<(), CopyError> {
+        let (ours, theirs) = (source.hierarchy(), target.hierarchy());
+        for (path, conversion) in std::mem::take(&mut self.fixed) {
+            let disagree = |reason: String| CopyError::Disagree {
+                path: path.clone(),
+                reason: format!("{reason}; {LEAVE_OUT}"),
+            };
+            let variable = theirs.variable(&path).map_err(DataError::from)?;
+            let copied;
+            let (one, conversion, window): (&dyn Container, _, _) = match conversion {
+                Ok(conversion) => {
+                    let original = ours.variable(&path).map_err(DataError::from)?;
+                    (source, conversion, options.selection.window(original))
                 }
-                (Some(_), _) => return Err(disagree(format!("it has the dimension {dimension:?} twice"))),
+                Err(reason) => {
+                    copied =
+                        copied_alone(&path, source, target, options).map_err(|_| disagree(reason.clone()))?;
+                    let original = copied.hierarchy().variable(&path).map_err(DataError::from)?;
+                    let sides = ((original, copied.hierarchy()), (variable, theirs));
+                    let conversion =
+                        Conversion::between(SIDES, sides.0, sides.1).map_err(|_| disagree(reason))?;
+                    (&copied, conversion, Window::whole(&copied.hierarchy().shape_of(original)))
+                }
+            };
+            let original = one.hierarchy().variable(&path).map_err(DataError::from)?;
+            self.differing.extend(agreement::differing(original, variable));
+            match agreement::same_values(&path, one, conversion, target, &window) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let reason = "its values differ, and it does not have the dimension".to_owned();
+                    return Err(disagree(reason));
+                }
+                Err(SideError::One(error)) => return Err(CopyError::of_source(*error)),
+                Err(SideError::Other(error)) => return Err((*error).into()),
             }
         }
-        Ok(Self { dimension: reference.to_string(), variables, old: to.len, records, conversions })
+        Ok(())
     }
 
     /// What the journal says of it.
@@ -379,6 +464,26 @@ impl Plan {
     }
 }
 
+/// A variable as a copy in the format of the target would have it, which may be another type with other attributes.
+fn copied_alone(
+    path: &str,
+    source: &dyn Container,
+    target: &Dataset,
+    options: &CopyOptions,
+) -> Result<Dataset, CopyError> {
+    let store = Arc::new(MemoryStore::new("a copy to compare"));
+    let format = target.hierarchy().format;
+    let selection = Selection {
+        variables: Some(std::iter::once(path.to_owned()).collect()),
+        groups: None,
+        ..options.selection.clone()
+    };
+    let alone = CopyOptions { format: Some(format), selection, ..CopyOptions::default() };
+    super::copy(source, Arc::clone(&store), &alone, &())?;
+    let read = ReadOptions { pure: !format.is_nczarr(), ..ReadOptions::default() };
+    Ok(Dataset::open(store, source.session().clone(), &read)?)
+}
+
 /// The lossy codec that encodes records before and after `len` together, and the records of a chunk.
 fn shared_lossy(
     target: &Dataset,
@@ -423,53 +528,4 @@ pub(crate) fn find(hierarchy: &Hierarchy, name: &str) -> Result<DimensionRef, Co
         }),
         (None, _) => Err(CopyError::NoSuchDimension { dimension: name.to_owned() }),
     }
-}
-
-/// Whether a variable's dimension is the one that grows. In pure Zarr dimensions have no paths: one of a group is that
-/// of the same name around it.
-fn is_same(hierarchy: &Hierarchy, growing: &DimensionRef, dimension: &DimensionRef) -> bool {
-    dimension == growing || !hierarchy.format.is_nczarr() && dimension.name == growing.name
-}
-
-/// Whether the dimensions besides the one that grows have the same names and lengths.
-fn same_dimensions(
-    ours: &Hierarchy,
-    theirs: &Hierarchy,
-    original: &Variable,
-    variable: &Variable,
-    (axis, old, records): (usize, u64, u64),
-    options: &CopyOptions,
-) -> Result<(), String> {
-    let names = |variable: &Variable| {
-        let names: Vec<String> = variable.dimensions.iter().map(ToString::to_string).collect();
-        names.join(", ")
-    };
-    let is_pure = !ours.format.is_nczarr() || !theirs.format.is_nczarr();
-    let mut pairs = original.dimensions.iter().zip(&variable.dimensions);
-    let same = original.dimensions.len() == variable.dimensions.len()
-        && pairs.all(|(one, other)| one == other || is_pure && one.name == other.name);
-    if !same {
-        return Err(format!(
-            "its dimensions are {} in the source and {} in the target",
-            names(original),
-            names(variable)
-        ));
-    }
-    let lens = ours.shape_of(original).into_iter().zip(theirs.shape_of(variable));
-    for (d, (len, wanted)) in lens.enumerate() {
-        let slab = options.selection.slabs.get(&original.dimensions[d]);
-        let len = slab.map_or(len, |indices| indices.count);
-        if d == axis && (len, wanted) != (records, old) {
-            return Err(format!(
-                "{len} records would follow its {wanted}, but {records} follow the {old} of the others"
-            ));
-        }
-        if d != axis && len != wanted {
-            return Err(format!(
-                "its dimension {} has {len} elements in the source and {wanted} in the target",
-                original.dimensions[d]
-            ));
-        }
-    }
-    Ok(())
 }

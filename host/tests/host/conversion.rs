@@ -96,3 +96,35 @@ fn of_zarr_with_other_byte_orders_and_unmasked_fills_xarray_reads_what_the_notes
     copy(&joined, Arc::new(create("nat.zarr")), &options(Format::Zarr2), &()).unwrap();
     run(&python, "joined", folder.path());
 }
+
+#[test]
+fn moments_from_which_times_count_are_those_that_xarray_and_cftime_both_read() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    run(&python, "epochs", folder.path());
+    let count = std::fs::read_to_string(folder.path().join("count")).unwrap();
+    let (alike, refused) = count.split_once(' ').unwrap();
+    let (alike, refused): (usize, usize) = (alike.parse().unwrap(), refused.parse().unwrap());
+    let path = |number: usize| url(&folder.path().join(format!("epoch{number}.nc")));
+    let options_of_concat = ConcatOptions { any_order: true, ..ConcatOptions::default() };
+    for number in 1..=alike + refused {
+        match concat::open(&[path(0), path(number)], "time", &session(), &options_of_concat) {
+            Ok(joined) => {
+                let path = folder.path().join(format!("epochs{number}.nc"));
+                let file = NewDataset::Netcdf { path, overwrite: false };
+                copy(&joined, file, &options(Format::Netcdf(NetcdfKind::Netcdf4)), &()).unwrap();
+            }
+            Err(error) => {
+                let text = error.to_string();
+                assert!(number > alike, "{text}");
+                let why = ["there is no such moment", "readers do not read the same"]
+                    .iter()
+                    .any(|why| text.contains(why));
+                assert!(why && text.contains("counted from a moment such as"), "{text}");
+            }
+        }
+        // Of the same moment nothing is to be converted, whatever it is.
+        concat::open(&[path(number), path(number)], "time", &session(), &options_of_concat).unwrap();
+    }
+    run(&python, "moments", folder.path());
+}

@@ -34,26 +34,26 @@ def make_both(version, target, source):
 type Case<'a> = (&'a str, &'a str, Option<&'a str>);
 
 /// A folder in which Python makes datasets.
-struct Folder {
+pub(crate) struct Folder {
     python: Python,
     folder: tempfile::TempDir,
 }
 
 impl Folder {
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         Some(Self { python: python().ok()?, folder: tempfile::tempdir().unwrap() })
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().unwrap().to_owned()
     }
 
     #[track_caller]
-    fn python(&self, code: &str) {
+    pub(crate) fn python(&self, code: &str) {
         self.python.run_code(&format!("{MAKE}{code}"), &[self.folder.path()], &[]).unwrap();
     }
 
-    fn append(&self, source: &str, target: &str, dimension: &str) -> Run {
+    pub(crate) fn append(&self, source: &str, target: &str, dimension: &str) -> Run {
         ncz(["copy", &self.path(source), &self.path(target), "--append", dimension, "--verify"])
     }
 

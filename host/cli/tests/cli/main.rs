@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are outside test functions")]
 
 /// Records that go on after those of a target: their coordinates and texts.
+mod append_fixed;
 mod append_values;
 /// Running the program, and datasets to run it on.
 mod bench;

@@ -85,8 +85,15 @@ pub(super) fn run(
             source: Box::new(error),
         },
     })?;
-    let Appended { summary: appended, recovered, converted, unmasked_fills, already_appended, receipt } =
-        appended;
+    let Appended {
+        summary: appended,
+        recovered,
+        converted,
+        differing,
+        unmasked_fills,
+        already_appended,
+        receipt,
+    } = appended;
     let notes = [
         recovered.map(|interrupted| settled(&interrupted, already_appended)),
         (!converted.is_empty() && !already_appended).then(|| {
@@ -95,6 +102,8 @@ pub(super) fn run(
                 abbreviated(&converted)
             )
         }),
+        (!differing.is_empty() && !already_appended)
+            .then(|| format!("attributes differ, those of the target are kept: {}", abbreviated(&differing))),
         unmasked_fills_note(&unmasked_fills).filter(|_| !already_appended),
         summary::lossy(&appended.variables),
         summary::encoded_again(&appended.variables),
