@@ -71,8 +71,9 @@ struct Plan {
 /// Writes the records of `source` along an unlimited dimension (its name, or its path) after those of `target`, and
 /// makes them visible at the end. All variables of the dimension get them. Formats, chunks, codecs and byte orders of
 /// the two may differ; types, the other dimensions, the attributes that give numbers their meaning, and the values of
-/// variables without the dimension must be the same. Times in other units (CF conventions, the same calendar), other packing (`scale_factor`, `add_offset`) and
-/// other missing values become those of the target, if every value stays exact; one that does not is an error.
+/// variables without the dimension must be the same. Times in other units (CF conventions, the same calendar), other
+/// packing (`scale_factor`, `add_offset`) and other missing values become those of the target, if every value stays
+/// exact; one that does not is an error.
 ///
 /// A coordinate of the dimension that has numbers or times must go on as in the target, where it grows or shrinks, unless
 /// [`any_order`](CopyOptions::any_order) is set: records that are there are not appended a second time. Missing values in
