@@ -169,8 +169,8 @@ fn shard(
     Err(CopyError::Shards { path, reason })
 }
 
-/// Whether netcdf-c reads missing chunks of big-endian numbers wrongly in NCZarr, which it reads right in the source, a
-/// file: it does not swap their fill value.
+/// Whether netcdf-c would read missing chunks of big-endian numbers wrongly in NCZarr, where it does not swap their fill
+/// value. A source in NCZarr is read in the same way and stays as it is.
 fn is_misread(
     source: &dyn Container,
     original: &Variable,
@@ -178,7 +178,7 @@ fn is_misread(
     format: Format,
 ) -> Result<bool, CopyError> {
     let is_filled = variable.fill.as_ref().is_some_and(|fill| !fill.is_zero());
-    let is_new = matches!(format, Format::Nczarr(_)) && source.hierarchy().format.is_netcdf();
+    let is_new = format.is_nczarr() && !source.hierarchy().format.is_nczarr();
     let is_concerned = is_new && is_filled && variable.dtype.size() > 1;
     Ok(is_concerned && !missing_values::every_chunk_exists(source, original)?)
 }

@@ -11,6 +11,14 @@ pub struct Bzip2Coder {
 
 /// The library counts what it is handed in 32 bits.
 const PIECE: usize = 1 << 30;
+/// The first bytes of a stream.
+const START: &[u8] = b"BZh";
+/// The 48 bits before the checksum at the end of a stream, which need not begin with a byte.
+const END: u128 = 0x1772_4538_5090;
+/// The bits of the checksum.
+const CHECKSUM_BITS: u32 = 32;
+/// Bytes in which the end of a stream is: 80 bits and up to 7 to fill the last byte.
+const TRAILER: usize = 11;
 /// The work factor of the sort before it falls back to another method; 0 is the library's default.
 const WORK_FACTOR: u32 = 0;
 
@@ -61,7 +69,7 @@ impl Coder for Bzip2Coder {
         // Streams that follow each other are one, as for numcodecs and the bzip2 program.
         loop {
             let at = input.len() - rest.len();
-            if at > 0 && !b"BZh".starts_with(&rest[..rest.len().min(3)]) {
+            if at > 0 && !START.starts_with(&rest[..rest.len().min(START.len())]) {
                 return Err(CodecError::trailing(rest.len()));
             }
             let (read, more) = decode_stream(rest, &mut output[written..])?;
@@ -73,10 +81,24 @@ impl Coder for Bzip2Coder {
         }
     }
 
-    /// Looks at the first bytes.
+    /// Looks at the start and at the end.
     fn check<'a>(&self, input: &'a [u8], _len: Option<usize>) -> Result<Option<&'a [u8]>> {
-        if input.starts_with(b"BZh") { Ok(None) } else { Err(failure(Error::DataMagic)) }
+        if !input.starts_with(START) {
+            return Err(failure(Error::DataMagic));
+        }
+        if has_end(input) { Ok(None) } else { Err(no_end()) }
     }
+}
+
+/// Whether a stream ends where `input` does.
+fn has_end(input: &[u8]) -> bool {
+    let last = &input[input.len().saturating_sub(TRAILER)..];
+    let bits = last.iter().fold(0, |bits: u128, &byte| bits << 8 | u128::from(byte));
+    (0..8).any(|filled| bits >> filled >> CHECKSUM_BITS & 0xffff_ffff_ffff == END)
+}
+
+fn no_end() -> CodecError {
+    CodecError::truncated("the bzip2 stream has no end")
 }
 
 /// Decodes the stream at the start of `input`; returns how many bytes were read and written.
@@ -100,7 +122,7 @@ fn decode_stream(input: &[u8], output: &mut [u8]) -> Result<(usize, usize)> {
                 return Err(CodecError::unsupported("bzip2 found no memory for its tables"));
             }
             _ if progress == (read, written) => {
-                return Err(CodecError::truncated("the bzip2 stream has no end"));
+                return Err(no_end());
             }
             _ => (read, written) = progress,
         }

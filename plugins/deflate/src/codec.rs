@@ -7,6 +7,8 @@ const HEADER: usize = 2;
 const TRAILER: usize = 4;
 /// Bytes of the shortest stream, which has no content.
 const LEAST: usize = 8;
+/// More bytes than a byte of deflate data can make: two copies of 258 bytes, with codes of one bit, take four bits.
+const MOST_FROM_A_BYTE: usize = 1032;
 
 /// Encodes and decodes zlib streams.
 #[derive(Debug, Clone, Copy)]
@@ -49,9 +51,16 @@ impl Coder for DeflateCoder {
         }
     }
 
-    /// Looks at the header: the stream does not state its length, and its checksum is that of the content.
-    fn check<'a>(&self, input: &'a [u8], _len: Option<usize>) -> Result<Option<&'a [u8]>> {
-        check_header(input).map(|_| None)
+    /// Looks at the header, and whether the stream can hold that much: it does not state its length, and its checksum is
+    /// that of the content.
+    fn check<'a>(&self, input: &'a [u8], len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        let body = check_header(input)?;
+        match len {
+            Some(len) if len > (body.len() - TRAILER).saturating_mul(MOST_FROM_A_BYTE) => Err(
+                CodecError::truncated(format!("a zlib stream of {} bytes cannot hold {len}", input.len())),
+            ),
+            _ => Ok(None),
+        }
     }
 }
 

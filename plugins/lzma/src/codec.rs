@@ -15,6 +15,8 @@ pub struct LzmaCoder {
 
 /// The first bytes of an xz stream.
 const XZ: [u8; 6] = *b"\xfd7zXZ\0";
+/// The last bytes of an xz stream.
+const XZ_END: &[u8] = b"YZ";
 /// The memory of a decoder in addition to its dictionary, with a margin.
 const TABLES: u64 = 4 << 20;
 
@@ -90,6 +92,15 @@ impl Coder for LzmaCoder {
             }
         }
     }
+
+    /// Looks at the first and the last bytes, if the format has any that are known.
+    fn check<'a>(&self, input: &'a [u8], _len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        match self.lzma.format {
+            Format::Xz if !input.starts_with(&XZ) => Err(failure(Error::Format)),
+            Format::Xz if !input.ends_with(XZ_END) => Err(no_end()),
+            _ => Ok(None),
+        }
+    }
 }
 
 /// Decodes the stream at the start of `input`; returns how many bytes were read and written.
@@ -100,7 +111,7 @@ fn decode_stream(mut stream: Stream, input: &[u8], output: &mut [u8]) -> Result<
         return Ok((read, written));
     }
     if written < output.len() {
-        return Err(CodecError::truncated("the lzma stream has no end"));
+        return Err(no_end());
     }
     // The end of the stream may still have to be read; then the library needs no byte of room.
     let mut spare = [0];
@@ -108,8 +119,12 @@ fn decode_stream(mut stream: Stream, input: &[u8], output: &mut [u8]) -> Result<
     match status {
         _ if stream.total_out() as usize > written => Err(CodecError::output_full(None)),
         Status::StreamEnd => Ok((stream.total_in() as usize, written)),
-        _ => Err(CodecError::truncated("the lzma stream has no end")),
+        _ => Err(no_end()),
     }
+}
+
+fn no_end() -> CodecError {
+    CodecError::truncated("the lzma stream has no end")
 }
 
 /// Whether `bytes` can be the start of an xz stream, as far as they go.

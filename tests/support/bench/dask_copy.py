@@ -47,7 +47,9 @@ def main():
                 seconds[0].append(time.perf_counter() - start)
             else:
                 with (
-                    LocalCluster(processes, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+                    LocalCluster(
+                        n_workers=processes, threads_per_worker=1, processes=True, dashboard_address=None
+                    ) as cluster,
                     Client(cluster) as client,
                 ):
                     client.wait_for_workers(processes)

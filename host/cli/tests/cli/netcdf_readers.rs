@@ -95,3 +95,37 @@ fn readers_of_a_copy_see_the_texts_and_the_fill_that_those_of_the_file_see() {
     let verified = ncz(["verify", &at("sparse.h5")]).ends(0);
     assert!(verified.stdout.contains("1 chunk of 1 variable"), "{}", verified.stdout);
 }
+
+#[test]
+fn netcdf_c_reads_the_fill_value_of_a_copy_of_big_endian_zarr_arrays() {
+    let make = r#"
+import os, sys, zarr
+os.chdir(sys.argv[1])
+for version, dtypes in [(2, [">f4", ">i2", "<f4"]), (3, ["<f4"])]:
+    root = zarr.open_group(f"v{version}.zarr", mode="w", zarr_format=version)
+    for number, dtype in enumerate(dtypes):
+        names = {"attributes": {"_ARRAY_DIMENSIONS": ["x"]}} if version == 2 else {"dimension_names": ["x"]}
+        more = {"serializer": zarr.codecs.BytesCodec(endian="big")} if version == 3 else {}
+        array = root.create_array(f"a{number}", shape=6, chunks=2, dtype=dtype, fill_value=-7, **names, **more)
+        array[:4] = [1, 2, 3, -1]
+"#;
+    let compare = r#"
+import os, sys, netCDF4, zarr
+source = zarr.open_group(sys.argv[1], mode="r")
+with netCDF4.Dataset("file://" + os.path.abspath(sys.argv[2]) + "#mode=nczarr,file") as copy:
+    copy.set_auto_mask(False)
+    assert len(copy.variables) == len(list(source.arrays()))
+    for name, array in source.arrays():
+        assert copy[name][:].tolist() == array[:].tolist(), (name, copy[name][:])
+"#;
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    python.run_code(make, &[folder.path()], &[]).unwrap();
+    for version in [2, 3] {
+        let (source, copy) = (at(&format!("v{version}.zarr")), at(&format!("v{version}.nczarr")));
+        let said = ncz(["copy", &source, &copy, "--format", "nczarr", "--verify"]).ends(0);
+        said.says(&["stored as little-endian numbers, since netcdf-c"]);
+        python.run_code(compare, &[source, copy], &[]).unwrap();
+    }
+}

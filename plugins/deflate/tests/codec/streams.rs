@@ -53,6 +53,16 @@ fn chunks_of_the_hdf5_filter_decode_to_the_byte_and_ours_are_hardly_larger() {
 }
 
 #[test]
+fn a_stream_that_is_too_short_for_its_data_is_refused_without_decoding_it() {
+    let deflate = coder(9);
+    for length in [0, 1 << 20] {
+        let stream = zlib(&vec![0; length], 9);
+        assert_eq!(deflate.check(&stream, Some(length)), Ok(None));
+        assert!(deflate.check(&stream[..stream.len() * 9 / 10], Some(length)).is_err(), "{length}");
+    }
+}
+
+#[test]
 fn failures_are_distinguished() {
     let deflate = coder(6);
     let data = b"a b c a b c a b d".repeat(20);
