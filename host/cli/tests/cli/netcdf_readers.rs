@@ -109,7 +109,7 @@ for version, dtypes in [(2, [">f4", ">i2", "<f4"]), (3, ["<f4"])]:
         array = root.create_array(f"a{number}", shape=6, chunks=2, dtype=dtype, fill_value=-7, **names, **more)
         array[:4] = [1, 2, 3, -1]
 "#;
-    let compare = r#"
+    let compare = r##"
 import os, sys, netCDF4, zarr
 source = zarr.open_group(sys.argv[1], mode="r")
 with netCDF4.Dataset("file://" + os.path.abspath(sys.argv[2]) + "#mode=nczarr,file") as copy:
@@ -117,7 +117,7 @@ with netCDF4.Dataset("file://" + os.path.abspath(sys.argv[2]) + "#mode=nczarr,fi
     assert len(copy.variables) == len(list(source.arrays()))
     for name, array in source.arrays():
         assert copy[name][:].tolist() == array[:].tolist(), (name, copy[name][:])
-"#;
+"##;
     let Ok(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
