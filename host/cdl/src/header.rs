@@ -1,7 +1,7 @@
 //! The header, and the frame around the data.
 
 use ncz_model::{
-    Attribute, ByteOrder, ElementType, Group, Hierarchy, NcType, NetcdfView, Row, Storage, Unreadable, Value,
+    Attribute, ByteOrder, ElementType, Group, Hierarchy, NcType, NetcdfKind, NetcdfView, Row, Storage, Unreadable, Value,
     Variable, join_path, json,
 };
 use std::error::Error;
@@ -13,7 +13,7 @@ use ncz_model::json::Json;
 use super::data::DataWriter;
 use super::names::{escaped_name, is_keyword};
 use super::number::{attribute_value, special};
-use super::text::{quote, quoted, without_padding};
+use super::text::{quote, quote_with, quoted, without_padding};
 use super::times::Times;
 use super::types::{self, Types};
 use super::user_types::{self, Folded, definition, type_name};
@@ -261,7 +261,12 @@ impl Header<'_> {
         }
         match &attribute.value {
             value if value.is_empty() => text.extend_from_slice(b"\"\""),
-            Value::Char(bytes) => quote(without_padding(bytes), &mut text),
+            Value::Char(bytes) => {
+                // ncdump begins a new line after a newline where an attribute cannot be a list of strings.
+                let is_broken = !self.options.exact_text && self.hierarchy.format.kind() != NetcdfKind::Netcdf4;
+                let newline: &[u8] = if is_broken { b"\\n\",\n\t\t\t\"" } else { b"\\n" };
+                quote_with(newline, without_padding(bytes), &mut text);
+            }
             Value::String(strings) => {
                 for (at, string) in strings.iter().enumerate() {
                     text.extend_from_slice(if at > 0 { b", " } else { b"" });

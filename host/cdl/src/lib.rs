@@ -58,7 +58,8 @@ pub struct CdlOptions<'a> {
     /// Digits of floating-point numbers.
     pub digits: Digits,
     /// Print each row of a text so that it reads back unchanged. ncdump breaks a row after a newline, which in several
-    /// dimensions makes two rows of it, and omits NUL bytes at its end even if the fill value is another byte.
+    /// dimensions makes two rows of it, and omits NUL bytes at its end even if the fill value is another byte. It breaks
+    /// the texts of attributes in classic files, too.
     pub exact_text: bool,
     /// Selects the types of variables whose attribute `C_format` is used (as in ncdump without `-p`); none if unset.
     pub c_format: Option<&'a dyn Fn(NcType) -> bool>,

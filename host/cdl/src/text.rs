@@ -9,9 +9,15 @@ pub(super) fn quoted(bytes: &[u8]) -> Vec<u8> {
 
 /// Appends a quoted text.
 pub(super) fn quote(bytes: &[u8], text: &mut Vec<u8>) {
+    quote_with(b"\\n", bytes, text);
+}
+
+/// Appends a quoted text with `newline` for each newline.
+pub(super) fn quote_with(newline: &[u8], bytes: &[u8], text: &mut Vec<u8>) {
     text.push(b'"');
     for &byte in bytes {
         match escape(byte) {
+            Some(_) if byte == b'\n' => text.extend_from_slice(newline),
             Some(escape) => text.extend_from_slice(escape),
             None if byte.is_ascii_control() => text.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
             None => text.push(byte),

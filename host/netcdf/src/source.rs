@@ -13,9 +13,6 @@ use ncz_store::{Key, KeyBuf, ReadRange, ReadRequest, Store, StoreError};
 /// The bytes of a page.
 const PAGE: u64 = 64 << 10;
 
-/// The bytes of the first request to a remote store (192 KiB): all metadata of most files.
-const FIRST: u64 = 3 * PAGE;
-
 /// The most pages of one request that reads ahead (1 MiB).
 const MOST_AHEAD: u64 = 16;
 
@@ -144,7 +141,7 @@ impl Source {
     /// # Errors
     /// There is no such file, or the store fails.
     pub fn open(store: Arc<dyn Store>, key: KeyBuf) -> Result<Self, ReadError> {
-        let first = if store.capabilities().local { PAGE } else { FIRST };
+        let first = if store.capabilities().local { PAGE } else { 4 * PAGE };
         let mut bytes = vec![0; usize::try_from(first).unwrap_or(usize::MAX)];
         let answer = store.read_into(key.as_key(), 0, &mut bytes).map_err(|source| ReadError::Store {
             key: key.as_str().to_owned(),

@@ -113,19 +113,30 @@ pub(super) fn plain_texts(group: &mut Group) {
     group.groups.iter_mut().for_each(plain_texts);
 }
 
-/// Takes the NULs off the ends of texts: netCDF's readers end a text at the first one, and xarray writes an empty text as
-/// a single NUL. A fill value of characters may be NUL.
-pub(super) fn end_texts(group: &mut Group) {
+/// Makes the texts of attributes those of JSON. NULs at the end are left out: netCDF's readers end a text at the first
+/// one, and xarray writes an empty text as a single NUL. Bytes that are not UTF-8 become the characters that Latin-1 has
+/// for them. A fill value of characters may be any byte.
+pub(super) fn texts_of_json(group: &mut Group) {
     let of_variables = group.variables.iter_mut().flat_map(|variable| &mut variable.attributes);
     for attribute in group.attributes.iter_mut().chain(of_variables) {
         let is_mask = ["_FillValue", "missing_value"].contains(&attribute.name.as_str());
-        if let Value::Char(text) = &mut attribute.value
-            && !is_mask
-        {
-            text.truncate(text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
+        match &mut attribute.value {
+            Value::Char(text) if !is_mask => {
+                text.truncate(text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
+                to_utf8(text);
+            }
+            Value::String(texts) => texts.iter_mut().for_each(to_utf8),
+            _ => {}
         }
     }
-    group.groups.iter_mut().for_each(end_texts);
+    group.groups.iter_mut().for_each(texts_of_json);
+}
+
+/// Reads bytes as Latin-1 if they are not UTF-8.
+fn to_utf8(text: &mut Vec<u8>) {
+    if str::from_utf8(text).is_err() {
+        *text = text.iter().copied().map(char::from).collect::<String>().into_bytes();
+    }
 }
 
 /// Whether the elements of a variable refer to what is in a heap of their file.

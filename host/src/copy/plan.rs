@@ -35,7 +35,7 @@ pub(super) fn plan(
         hierarchy.nc_properties = None;
         netcdf::name_dimensions(&mut hierarchy.root);
         if !format.is_netcdf() {
-            netcdf::end_texts(&mut hierarchy.root);
+            netcdf::texts_of_json(&mut hierarchy.root);
         }
         if !format.has_user_types() {
             netcdf::integers_of_enumerations(&mut hierarchy.root);

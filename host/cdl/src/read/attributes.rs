@@ -103,7 +103,6 @@ impl<R: Read + Seek> Input<R> {
                 Constant::Fill | Constant::Nil => return Err(self.kind(constant, *mark, NcType::Char)),
             }
         }
-        self.check_text(&bytes, constants)?;
         Ok(Value::Char(bytes))
     }
 
@@ -116,21 +115,7 @@ impl<R: Read + Seek> Input<R> {
                 _ => return Err(self.kind(constant, *mark, NcType::String)),
             });
         }
-        let broken = strings.iter().position(|text| str::from_utf8(text).is_err());
-        match broken.and_then(|at| constants.get(at)) {
-            Some((_, mark)) => {
-                Err(self.error(*mark, CdlErrorKind::NotText { what: "string of an attribute" }))
-            }
-            None => Ok(Value::String(strings)),
-        }
-    }
-
-    fn check_text(&mut self, bytes: &[u8], constants: &Constants) -> Result<(), CdlError> {
-        match (str::from_utf8(bytes), constants.first()) {
-            (Err(_), Some((_, mark))) => Err(self
-                .error(*mark, CdlErrorKind::NotText { what: "text of an attribute, which JSON must hold," })),
-            _ => Ok(()),
-        }
+        Ok(Value::String(strings))
     }
 
     fn numbers<T: Element>(&mut self, constants: &Constants) -> Result<Vec<T>, CdlError> {

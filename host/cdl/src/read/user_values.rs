@@ -280,7 +280,7 @@ impl<R: Read + Seek> Input<R> {
         })
     }
 
-    /// Reads bytes as `0X` and two hexadecimal digits for each. Bytes that the text lacks are 0.
+    /// Reads bytes as `0X` and two hexadecimal digits for each. Digits that the text lacks at the end are 0.
     fn opaque(&mut self, size: usize, mark: Mark) -> Result<Vec<u8>, CdlError> {
         if !matches!(self.rest(2)?, [b'0', b'x' | b'X', ..]) {
             return Err(self.expected("0X and the bytes of an opaque value in hexadecimal"));
@@ -297,13 +297,13 @@ impl<R: Read + Seek> Input<R> {
                 Some(high) => bytes.push((high * 16 + digit) as u8),
             }
             if bytes.len() > size {
-                let kind =
-                    CdlErrorKind::TooMany { what: "the opaque value in bytes".to_owned(), most: size as u64 };
-                return Err(self.error(mark, kind));
+                break;
             }
         }
-        if high.is_some() {
-            return Err(self.expected("two hexadecimal digits for each byte"));
+        bytes.extend(high.map(|high| (high * 16) as u8));
+        if bytes.len() > size {
+            let what = "the opaque value in bytes".to_owned();
+            return Err(self.error(mark, CdlErrorKind::TooMany { what, most: size as u64 }));
         }
         bytes.resize(size, 0);
         Ok(bytes)

@@ -29,7 +29,8 @@ pub(crate) fn run(command: &mut Command) -> Run {
     let output = command.output().unwrap();
     Run {
         code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
+        // The text of an attribute in a file need not be UTF-8.
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }

@@ -57,6 +57,7 @@ mod ncdump;
 /// netCDF files as sources, against their own readers.
 mod netcdf_files;
 /// Copies of netCDF files as other programs read them: empty texts, names, and what was never written.
+mod netcdf_c_files;
 mod netcdf_readers;
 /// netCDF files as targets.
 mod netcdf_targets;

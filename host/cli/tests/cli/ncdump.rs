@@ -14,7 +14,7 @@ pub(crate) fn tool<S: AsRef<std::ffi::OsStr>>(name: &str, args: impl IntoIterato
 }
 
 /// A program of the system, in the same surroundings.
-fn theirs<S: AsRef<std::ffi::OsStr>>(path: &Path, args: impl IntoIterator<Item = S>) -> Run {
+pub(crate) fn theirs<S: AsRef<std::ffi::OsStr>>(path: &Path, args: impl IntoIterator<Item = S>) -> Run {
     let mut run = run(Command::new(path)
         .arg0(path.file_name().unwrap())
         .args(args)

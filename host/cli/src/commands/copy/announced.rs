@@ -126,8 +126,17 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
     if source.format.is_like(copy.format) {
         return notes;
     }
+    if source.format.is_netcdf() && !copy.format.is_netcdf() {
+        let copied = |path: &str| copy.group(path).is_ok() || copy.variable(path).is_ok();
+        let latin = attributes_with(source, &|text| str::from_utf8(text).is_err(), &copied);
+        if !latin.is_empty() {
+            let latin = abbreviated(&latin);
+            notes.push(format!("{latin}: the text is not UTF-8; it is read as Latin-1 (ISO 8859-1)"));
+        }
+    }
     if copy.format.is_nczarr() && !source.format.is_nczarr() {
-        let odd = attributes_with_controls(copy);
+        let is_odd = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x08\x0c".contains(byte);
+        let odd = attributes_with(copy, &|text| text.iter().any(is_odd), &|_| true);
         if !odd.is_empty() {
             let odd = abbreviated(&odd);
             notes.push(format!(
@@ -219,20 +228,24 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
     notes
 }
 
-/// The attributes, as `/v:name`, whose text has control characters that netcdf-c's parser of JSON does not understand.
-fn attributes_with_controls(hierarchy: &Hierarchy) -> Vec<String> {
-    let is_odd = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x08\x0c".contains(byte);
+/// The attributes of which `has` is true for a text, in the groups and variables that are `wanted` by their paths.
+fn attributes_with(
+    hierarchy: &Hierarchy,
+    has: &dyn Fn(&[u8]) -> bool,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
     let has_them = |attribute: &&Attribute| match &attribute.value {
-        Value::Char(text) => text.iter().any(is_odd),
-        Value::String(texts) => texts.iter().flatten().any(is_odd),
+        Value::Char(text) => has(text),
+        Value::String(texts) => texts.iter().any(|text| has(text)),
         _ => false,
     };
-    let of = |path: &str, attributes: &[Attribute]| -> Vec<String> {
-        attributes.iter().filter(has_them).map(|attribute| format!("{path}:{}", attribute.name)).collect()
-    };
-    let of_groups = hierarchy.groups().flat_map(|group| of(&group.path, &group.attributes));
-    of_groups
-        .chain(hierarchy.variables().flat_map(|variable| of(&variable.path, &variable.attributes)))
+    let groups = hierarchy.groups().map(|group| (&group.path, &group.attributes));
+    let variables = hierarchy.variables().map(|variable| (&variable.path, &variable.attributes));
+    let nodes = groups.chain(variables).filter(|(path, _)| wanted(path));
+    nodes
+        .flat_map(|(path, attributes)| {
+            attributes.iter().filter(has_them).map(move |attribute| format!("{path}:{}", attribute.name))
+        })
         .collect()
 }
 
