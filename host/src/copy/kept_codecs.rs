@@ -39,7 +39,7 @@ pub(super) fn kept_filters(
     }
     match source.hierarchy().format.is_v3() == format.is_v3() {
         _ if format.is_netcdf() => netcdf::kept_filters(source, original, planned, format),
-        true => source.agreed_filters(original, format),
+        true => version::of_same_version(source, original, planned, format),
         false => version::filters(source, original, planned, format),
     }
 }

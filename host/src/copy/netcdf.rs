@@ -8,6 +8,8 @@ use ncz_model::{
 use ncz_netcdf::structured_layout;
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};
 
+use super::version;
+
 /// Bytes of a chunk that is made of several records (4 MiB).
 const RECORDS: u64 = 4 << 20;
 
@@ -192,6 +194,7 @@ pub(super) fn kept_filters(
         if is_kept && !has_references(planned) {
             return Ok(original.filters.clone());
         }
+        let spec = version::of_elements(&spec, original, planned);
         return filters(source.session(), planned, format, &spec).map_err(|error| {
             let reason = format!(
                 "its codecs do not fit chunks of {:?} ({}); choose codecs, or keep its chunks",

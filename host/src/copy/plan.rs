@@ -195,7 +195,7 @@ fn give_codecs(
     match codecs {
         Codecs::Keep => variable.filters = kept_filters(source, original, variable, format)?,
         Codecs::Spec(spec) => {
-            let spec = version::of_byte_order(spec, original, variable);
+            let spec = version::of_elements(spec, original, variable);
             let chain = session.define(variable, format, &spec)?;
             if format.is_netcdf() && !chain.is_empty() {
                 variable.filters = netcdf::chosen_filters(session, variable, format, &spec)?;

@@ -123,7 +123,7 @@ fn has_type(kind: NetcdfKind, nc_type: NcType) -> bool {
 /// [`CopyError::NoType`] with those that it cannot have.
 pub(super) fn check(hierarchy: &Hierarchy, was: Format, format: Format) -> Result<(), CopyError> {
     let unstorable = hierarchy.variables().filter_map(|variable| {
-        let broken = || broken_name(variable).filter(|_| format.is_nczarr() && !was.is_nczarr());
+        let broken = || broken_name(variable, was, format);
         let reason = substitute(variable, format).err().or_else(broken)?;
         Some(Unstorable { path: variable.path.clone(), reason })
     });
@@ -131,16 +131,31 @@ pub(super) fn check(hierarchy: &Hierarchy, was: Format, format: Format) -> Resul
     if variables.is_empty() { Ok(()) } else { Err(CopyError::NoType { variables }) }
 }
 
-/// Says which name of a variable, its groups or dimensions netCDF does not allow: netcdf-c opens no NCZarr dataset that has
-/// one, although it reads such names in HDF5 files.
-fn broken_name(variable: &Variable) -> Option<String> {
+/// Says which name of a variable, its groups or dimensions readers of the copy do not take: netcdf-c opens no NCZarr dataset
+/// with a name that netCDF does not allow, although it reads such names in HDF5 files, and some names are no keys of Zarr.
+fn broken_name(variable: &Variable, was: Format, format: Format) -> Option<String> {
     let of_path = variable.path.split('/').filter(|name| !name.is_empty());
+    let mut of_objects = of_path.clone();
     let of_dimensions = variable.dimensions.iter().map(|dimension| dimension.name.as_str());
     let mut names =
         of_path.map(|name| ("variable", name)).chain(of_dimensions.map(|name| ("dimension", name)));
-    names.find_map(|(kind, name)| {
-        let reason = names::broken_rule(kind, name)?;
-        Some(format!("the name {name:?}: {reason}, and netcdf-c then opens nothing of the dataset"))
+    if format.is_nczarr() && !was.is_nczarr() {
+        return names.find_map(|(kind, name)| {
+            let reason = names::broken_rule(kind, name)?;
+            Some(format!("the name {name:?}: {reason}, and netcdf-c then opens nothing of the dataset"))
+        });
+    }
+    if format.is_netcdf() || !was.is_netcdf() {
+        return None;
+    }
+    of_objects.find_map(|name| {
+        let reason = match names::broken_key_rule(name) {
+            Some(reason) => format!("{reason}, which keys of Zarr do not"),
+            None if name.contains('\\') => "zarr-python takes a backslash for a slash, and does not find it".to_owned(),
+            None if name == "zarr.json" => "Zarr keeps metadata under this name".to_owned(),
+            None => return None,
+        };
+        Some(format!("the name {name:?}: {reason}"))
     })
 }
 

@@ -26,6 +26,8 @@ with netCDF4.Dataset("big.nc", "w") as file:
 for number, name in enumerate([".hid", "-x", "(p)", "tr "]):
     with h5py.File(f"name{number}.h5", "w") as file:
         file[name], file["ok"] = 1, 2
+with h5py.File("keys.h5", "w") as file:
+    file["a\\b"], file["zarr.json"], file["a\tb/x"], file["ok"] = 1, 2, 3, 4
 with h5py.File("sparse.h5", "w") as file:
     file.create_dataset("v", (10**13,), "i1", chunks=(1000,))[5000:5002] = 1
 "#;
@@ -92,6 +94,8 @@ fn readers_of_a_copy_see_the_texts_and_the_fill_that_those_of_the_file_see() {
         assert!(!Path::new(&at("name.nczarr")).exists());
         ncz(["copy", &source, &at(&format!("name{number}.nc"))]).ends(0);
     }
+    let refused = ncz(["copy", &at("keys.h5"), &at("keys.zarr"), "--format", "zarr3"]).ends(3);
+    refused.says(&[r"a\\b", "takes a backslash for a slash", "zarr.json", "a\\tb", "--exclude"]);
     let verified = ncz(["verify", &at("sparse.h5")]).ends(0);
     assert!(verified.stdout.contains("1 chunk of 1 variable"), "{}", verified.stdout);
 }
@@ -128,4 +132,42 @@ with netCDF4.Dataset("file://" + os.path.abspath(sys.argv[2]) + "#mode=nczarr,fi
         said.says(&["stored as little-endian numbers, since netcdf-c"]);
         python.run_code(compare, &[source, copy], &[]).unwrap();
     }
+}
+
+#[test]
+fn filters_with_the_byte_order_and_the_length_of_a_chunk_get_those_of_the_copy() {
+    let make = r#"
+import os, sys, h5py
+os.chdir(sys.argv[1])
+with h5py.File("source.h5", "w") as file:
+    file.create_dataset("i", (8,), ">i4", chunks=(4,), scaleoffset=16, fillvalue=99)[:4] = [256, 300, 400, 258]
+    file.create_dataset("u", (8,), ">u2", chunks=(4,), scaleoffset=0, fillvalue=99)[:4] = [256, 300, 40000, 258]
+    file.create_dataset("f", (12,), ">f4", chunks=(6,), scaleoffset=2, fillvalue=-9999)[:6] = [1, 2, 4, 8, 16, 0.5]
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_chunk((4,)), plist.set_filter(5, h5py.h5z.FLAG_MANDATORY, ())
+    space = h5py.h5s.create_simple((8,))
+    nbit = h5py.Dataset(h5py.h5d.create(file.id, b"n", h5py.h5t.STD_I16BE, space, plist))
+    nbit[:4] = [256, -300, 400, -1]
+"#;
+    let compare = r#"
+import sys, h5py
+with h5py.File(sys.argv[1]) as source, h5py.File(sys.argv[2]) as copy:
+    for name in source:
+        assert copy[name][:].tolist() == source[name][:].tolist(), (name, copy[name][:])
+"#;
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    python.run_code(make, &[folder.path()], &[]).unwrap();
+    let source = at("source.h5");
+    for (number, options) in
+        [&["--format", "nczarr"][..], &["--format", "zarr3"], &["--format", "nczarr", "-c", "*:2"]].iter().enumerate()
+    {
+        let (copy, back) = (at(&format!("{number}.zarr")), at(&format!("{number}.nc")));
+        ncz(["copy", &source, &copy, "--verify"].iter().chain(options.iter())).ends(0);
+        ncz(["copy", &copy, &back, "--verify"]).ends(0);
+        python.run_code(compare, &[&source, &back], &[]).unwrap();
+    }
+    ncz(["copy", &source, &at("chunks.nc"), "-c", "*:2", "--verify"]).ends(0);
+    python.run_code(compare, &[source, at("chunks.nc")], &[]).unwrap();
 }

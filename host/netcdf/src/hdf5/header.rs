@@ -1,6 +1,6 @@
 //! Object headers: the messages that describe a group, a dataset or a type (HDF5 file format, IV.A).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::cursor::{Cursor, Decoded};
 use super::decode;
@@ -76,13 +76,14 @@ impl Header {
             Some(whole) => whole.to_vec(),
             None => file.read(address, (start + len) as u64, WHAT)?,
         };
-        let mut waiting = Vec::new();
+        // In the order in which HDF5 reads them, which is that of attributes.
+        let mut waiting = VecDeque::new();
         header
             .add(file, &whole, start, form, &mut waiting)
             .map_err(|error| file.error(error, WHAT, address))?;
         let mut visited = BTreeSet::from([address]);
         let mut total = whole.len() as u64;
-        while let Some((address, len)) = waiting.pop() {
+        while let Some((address, len)) = waiting.pop_front() {
             total = total.saturating_add(len);
             if !visited.insert(address) || total > MOST_BYTES {
                 let error = "its continuations are a cycle, or longer than 64 MiB".into();
@@ -108,7 +109,7 @@ impl Header {
         block: &[u8],
         start: usize,
         form: Form,
-        waiting: &mut Vec<(u64, u64)>,
+        waiting: &mut VecDeque<(u64, u64)>,
     ) -> Decoded<()> {
         let mut end = block.len();
         if form.is_new {
@@ -137,7 +138,7 @@ impl Header {
             }
             if kind == CONTINUATION {
                 let mut body = file.cursor(body);
-                waiting.push((body.defined()?, body.length()?));
+                waiting.push_back((body.defined()?, body.length()?));
                 continue;
             }
             self.messages.push(Message { kind, flags, order, body: body.to_vec() });
