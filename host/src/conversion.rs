@@ -161,7 +161,10 @@ impl Conversion {
         let explicit = theirs.fill.filter(|_| agreement::is_masked_by_all(other));
         let their_fill = if one.0.attribute("_FillValue").is_some() { explicit } else { theirs.fill };
         let missing = theirs.missing.or(explicit);
-        let masked = [(ours.fill, their_fill.or(missing)), (ours.missing, missing)];
+        // It is a number like any other where the other side masks no fill value.
+        let is_default = one.0.attribute("_FillValue").is_none() && !agreement::is_masked_by_all(one);
+        let our_fill = ours.fill.filter(|_| !is_default || theirs.fill.is_some());
+        let masked = [(our_fill, their_fill.or(missing)), (ours.missing, missing)];
         let forms = match &rule {
             Rule::Times(shift) => (shift.from.clone(), shift.to.clone()),
             Rule::Packing { from, to } => (from.to_string(), to.to_string()),
@@ -213,9 +216,12 @@ impl Conversion {
         })
     }
 
-    /// Whether only the bytes of the numbers become others.
-    pub(crate) fn is_of_byte_order(&self) -> bool {
-        matches!(self.rule, Rule::Same) && self.masked.is_empty() && self.masks.is_empty()
+    /// Whether the numbers stay the same: only their bytes become others, or what chunks are read as that were never
+    /// written.
+    pub(crate) fn keeps_numbers(&self) -> bool {
+        let is_kept =
+            |(ours, theirs): &(Number, Option<Number>)| theirs.is_some_and(|theirs| theirs.is_same(*ours));
+        matches!(self.rule, Rule::Same) && self.masked.iter().all(is_kept)
     }
 
     /// Describes a variable as it is after the conversion: in chunks without codecs, one for each stored object.
@@ -281,7 +287,9 @@ impl Conversion {
             Rule::Packing { from, to } => to.pack(from.unpack(number), self.nc_type),
         };
         let converted = converted.ok_or_else(inexact)?;
-        if self.masks.iter().any(|mask| mask.is_same(converted)) {
+        // NaN is missing for every reader, whether it is masked or not.
+        let is_nan = matches!(converted, Number::Float(value) if value.is_nan());
+        if !is_nan && self.masks.iter().any(|mask| mask.is_same(converted)) {
             return Err(because(format!(
                 ": readers would take it for a missing value; give it another missing value in {}",
                 self.other

@@ -1,8 +1,8 @@
 //! The header, and the frame around the data.
 
 use ncz_model::{
-    Attribute, ByteOrder, ElementType, Group, Hierarchy, NcType, NetcdfKind, NetcdfView, Row, Storage, Unreadable, Value,
-    Variable, join_path, json,
+    Attribute, ByteOrder, ElementType, Group, Hierarchy, NcType, NetcdfKind, NetcdfView, Row, Storage,
+    Unreadable, Value, Variable, join_path, json,
 };
 use std::error::Error;
 use std::io::{self, Write};
@@ -263,7 +263,8 @@ impl Header<'_> {
             value if value.is_empty() => text.extend_from_slice(b"\"\""),
             Value::Char(bytes) => {
                 // ncdump begins a new line after a newline where an attribute cannot be a list of strings.
-                let is_broken = !self.options.exact_text && self.hierarchy.format.kind() != NetcdfKind::Netcdf4;
+                let is_broken =
+                    !self.options.exact_text && self.hierarchy.format.kind() != NetcdfKind::Netcdf4;
                 let newline: &[u8] = if is_broken { b"\\n\",\n\t\t\t\"" } else { b"\\n" };
                 quote_with(newline, without_padding(bytes), &mut text);
             }

@@ -82,7 +82,10 @@ class NczDataStore(AbstractDataStore):
         array = NczBackendArray(variable)
         attrs = _readable(variable.attrs)
         self._mark_missing(variable, attrs)
-        encoding: dict[str, Any] = {"dtype": _encoded_dtype(variable), "original_shape": variable.shape}
+        encoding: dict[str, Any] = {"original_shape": variable.shape}
+        if variable.dtype.kind not in "mM":
+            # xarray writes dates and durations as numbers, whose type it chooses.
+            encoding["dtype"] = _encoded_dtype(variable)
         if variable.chunks is not None:
             encoding["chunks"] = variable.chunks
             encoding["chunksizes"] = variable.chunks
@@ -108,8 +111,11 @@ class NczDataStore(AbstractDataStore):
         if not wanted and variable._variable["implied_fill"]:
             # ncz has taken it from the fill value.
             attrs.pop("_FillValue", None)
-        if wanted and form in ("zarr", "zarr3") and variable.fill is not None:
-            attrs.setdefault("_FillValue", variable.fill)
+        # xarray masks no dates, durations and raw bytes, and fails with the attribute.
+        masked = wanted and form in ("zarr", "zarr3") and variable.dtype.kind not in "mMV"
+        if masked and variable.fill is not None:
+            # Also where the attribute differs, as in the engine zarr.
+            attrs["_FillValue"] = variable.fill
 
 
 class NczBackendEntrypoint(BackendEntrypoint):
@@ -163,7 +169,7 @@ class NczBackendEntrypoint(BackendEntrypoint):
         """
         found = _group(filename_or_obj, _options(threads, plugins, shuffle_size), group)
         store = NczDataStore(found, strict, use_zarr_fill_value_as_mask)
-        return StoreBackendEntrypoint().open_dataset(
+        return _opened(
             store,
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
@@ -198,7 +204,7 @@ class NczBackendEntrypoint(BackendEntrypoint):
         datasets = {}
         for found in _all_groups(root):
             path = found.path if root.path == "/" else found.path.removeprefix(root.path) or "/"
-            datasets[path] = StoreBackendEntrypoint().open_dataset(
+            datasets[path] = _opened(
                 NczDataStore(found, strict, use_zarr_fill_value_as_mask),
                 mask_and_scale=mask_and_scale,
                 decode_times=decode_times,
@@ -267,6 +273,17 @@ def _group(location: Any, options: _dataset._Options, path: str | None) -> _data
     return found
 
 
+def _opened(store: NczDataStore, **decoders: Any) -> Dataset:
+    """The dataset of a group, with the warnings about its variables."""
+    dataset = StoreBackendEntrypoint().open_dataset(store, **decoders)
+    for name, variable in store.group.variables.items():
+        if name in dataset.variables:
+            for warning in store.group._file.warnings:
+                if warning.startswith(f"{variable.path}: "):
+                    warnings.warn(warning, stacklevel=2)
+    return dataset
+
+
 def _all_groups(group: _dataset.Group) -> Iterable[_dataset.Group]:
     yield group
     for inner in group.groups.values():
@@ -294,13 +311,16 @@ def _dtype(variable: _dataset.Variable) -> np.dtype[Any]:
 
 
 def _encoded_dtype(variable: _dataset.Variable) -> Any:
-    """The type to write: the stored one, strings, or an enumeration as xarray's engine netcdf4 has it."""
+    """The type to write: that of the elements, strings, or an enumeration as xarray's engine netcdf4 has it.
+
+    It is in native byte order: in another one, xarray reads `_Unsigned` numbers without their mask.
+    """
     if variable._variable["kind"] == "strings":
         # Not `str`: xarray would read the strings at once to make that of them.
         return STRINGS
     described = variable.type
     if described is None or described["class"] != "enum":
-        return variable.stored_dtype
+        return variable.dtype
     name = described["name"].rsplit("/", 1)[-1]
     return np.dtype(variable.dtype, metadata={"enum": described["members"], "enum_name": name})
 

@@ -156,7 +156,7 @@ fn note(first: &str, differ: &BTreeSet<String>) -> Option<String> {
 
 /// Names the variables whose values are converted.
 fn converted(first: &str, all: &[Conversions]) -> Option<String> {
-    let of_values = all.iter().flatten().filter(|(_, conversion)| !conversion.is_of_byte_order());
+    let of_values = all.iter().flatten().filter(|(_, conversion)| !conversion.keeps_numbers());
     let paths: BTreeSet<&str> = of_values.map(|(path, _)| path.trim_matches('/')).collect();
     let names = named(paths.into_iter())?;
     Some(format!("values are converted to the units, packing and missing values of {first}: {names}"))

@@ -77,7 +77,7 @@ impl Packing {
             _ => packed.round(),
         };
         let packed = Number::Float(packed);
-        (self.unpack(packed) == unpacked.into_float()).then_some(packed)
+        self.unpack(packed).is_same(unpacked.into_float()).then_some(packed)
     }
 }
 

@@ -125,7 +125,8 @@ pub fn append_with_receipt(
     plan.check_fixed(source, &target, options)?;
     let conversions = std::mem::take(&mut plan.conversions);
     let differing = std::mem::take(&mut plan.differing);
-    let converted: Vec<String> = conversions.keys().cloned().collect();
+    let converted = conversions.iter().filter(|(_, conversion)| !conversion.keeps_numbers());
+    let converted: Vec<String> = converted.map(|(path, _)| path.clone()).collect();
     let unmasked_fills =
         agreement::unmasked_fills(source.hierarchy(), target.hierarchy(), &options.selection);
     let view;

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ncz_model::{ChunkError, DataError, FillText, FillValue, Format, Slab, StringError, Variable};
+use ncz_model::{
+    ChunkError, DataError, FillText, FillValue, Format, NcType, Slab, StringError, Value, Variable,
+};
 use ncz_registry::chain::Operation;
 use ncz_store::StoreError;
 
+use crate::agreement::{Side, is_masked_by_all};
 use crate::causes::with_causes;
 use crate::conversion::Inexact;
 
@@ -28,20 +31,32 @@ pub(super) struct Salvage {
     lost: Mutex<BTreeMap<Vec<u64>, String>>,
     /// Whether no chunk is added any more, since the copy is made.
     is_closed: AtomicBool,
-    /// The element that is read instead: the value that readers mask, or else the fill value.
+    /// The element that is read instead: the value that readers mask, or else NaN, or the fill value.
     pub(super) fill: Vec<u8>,
     /// Whether chunks of it are written, since missing chunks of the copy read as something else.
     pub(super) is_written: bool,
 }
 
 impl Salvage {
-    /// For a variable that is copied; `was` is the format of the source.
-    pub(super) fn new(original: &Variable, was: Format, planned: &Variable) -> Self {
-        let masked = original.masked_value(was).and_then(|value| {
-            let fill = FillValue::from_value(&value, &original.dtype, FillText::of(was)).ok()?;
+    /// For a variable that is copied; `was` is the format of the source. Floating-point numbers are NaN where not all
+    /// readers of the copy mask a number, if its codecs keep that.
+    pub(super) fn new(
+        original: &Variable,
+        was: Format,
+        (planned, copy): Side<'_>,
+        is_lossless: bool,
+    ) -> Self {
+        let element = |value: &Value| {
+            let fill = FillValue::from_value(value, &original.dtype, FillText::of(was)).ok()?;
             Some(fill.bytes().to_vec()).filter(|bytes| bytes.len() == original.dtype.size())
-        });
-        let fill = masked.unwrap_or_else(|| original.fill_bytes());
+        };
+        let masked = original.masked_value(was).filter(|_| is_masked_by_all((planned, copy)));
+        let nan = match original.nc_type {
+            Some(NcType::Float) if is_lossless => Some(Value::Float(vec![f32::NAN])),
+            Some(NcType::Double) if is_lossless => Some(Value::Double(vec![f64::NAN])),
+            _ => None,
+        };
+        let fill = masked.or(nan).as_ref().and_then(element).unwrap_or_else(|| original.fill_bytes());
         let is_written = fill != planned.fill_bytes();
         Self { fill, is_written, ..Self::default() }
     }

@@ -151,7 +151,9 @@ fn broken_name(variable: &Variable, was: Format, format: Format) -> Option<Strin
     of_objects.find_map(|name| {
         let reason = match names::broken_key_rule(name) {
             Some(reason) => format!("{reason}, which keys of Zarr do not"),
-            None if name.contains('\\') => "zarr-python takes a backslash for a slash, and does not find it".to_owned(),
+            None if name.contains('\\') => {
+                "zarr-python takes a backslash for a slash, and does not find it".to_owned()
+            }
             None if name == "zarr.json" => "Zarr keeps metadata under this name".to_owned(),
             None => return None,
         };

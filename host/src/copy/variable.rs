@@ -123,6 +123,10 @@ impl<'a> VariableCopy<'a> {
             _ => None,
         };
         let tiles = tiles(&tile)?;
+        let is_lossless = to.chain().each_lossy().all(|(_, lossy)| lossy == Some(false));
+        let salvage = resources
+            .salvage
+            .then(|| Salvage::new(original, was, (planned, target.hierarchy()), is_lossless));
         let lossy = to.chain().lossy_stages().filter(|_| mode != TransferMode::Unchanged);
         let lossy = lossy.map(|stages| (planned.clone(), stages));
         Ok(Self {
@@ -140,7 +144,7 @@ impl<'a> VariableCopy<'a> {
             tiles,
             pieces,
             lossy,
-            salvage: resources.salvage.then(|| Salvage::new(original, was, planned)),
+            salvage,
         })
     }
 

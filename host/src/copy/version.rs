@@ -3,7 +3,8 @@
 use ncz_model::Container;
 use ncz_model::json::{self, Json};
 use ncz_model::{
-    ByteOrder, DataError, Dtype, Format, KeyEncoding, Order, ScalarForm, Separator, Sharding, Variable, product,
+    ByteOrder, DataError, Dtype, Format, KeyEncoding, Order, ScalarForm, Separator, Sharding, Variable,
+    product,
 };
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};
 
@@ -76,7 +77,9 @@ fn fit_words(id: u32, words: &mut [u32], planned: &Variable) {
         (NBIT, [_, _, count, NUMBER, _, order, _, _]) => (count, order),
         _ => return,
     };
-    *count = product(planned.chunk_shape.iter().copied()).and_then(|count| u32::try_from(count).ok()).unwrap_or(u32::MAX);
+    *count = product(planned.chunk_shape.iter().copied())
+        .and_then(|count| u32::try_from(count).ok())
+        .unwrap_or(u32::MAX);
     *order = u32::from(planned.dtype.order() == ByteOrder::Big);
 }
 

@@ -240,3 +240,63 @@ with xr.open_dataset("1.nc") as one, xr.open_dataset("2.nc") as two:
 "##,
     );
 }
+
+#[test]
+fn the_default_fill_value_of_netcdf_is_a_number_where_the_target_masks_none() {
+    let Some(folder) = Folder::new() else { return };
+    folder.python(
+        r#"
+import netCDF4
+for name, first in [("a.nc", 0), ("b.nc", 2)]:
+    with netCDF4.Dataset(name, "w") as f:
+        f.createDimension("time", None)
+        f.createVariable("time", "i4", ("time",))[:] = [first, first + 1]
+        for dtype, value in [("i2", -32767), ("i4", -2147483647), ("f4", 9.969209968386869e36), ("f8", 9.969209968386869e36)]:
+            f.createVariable(dtype, dtype, ("time",))[:] = [1, value]
+            marked = f.createVariable("marked_" + dtype, dtype, ("time",))
+            marked.missing_value = np.dtype(dtype).type(5)
+            marked[:] = [5, value]
+    # NaN is missing, whatever marks it.
+    with netCDF4.Dataset("n" + name, "w") as f:
+        f.createDimension("time", None)
+        f.createVariable("time", "i4", ("time",))[:] = [first, first + 1]
+        packed = f.createVariable("packed", "f4", ("time",), fill_value=-9)
+        packed.set_auto_maskandscale(False)
+        packed.scale_factor = 0.5 if first else 0.25
+        packed[:] = [2, nan]
+        filled = f.createVariable("filled", "f4", ("time",), fill_value=-9 if first else nan)
+        filled.set_auto_mask(False)
+        filled[:] = [1, nan]
+"#,
+    );
+    for format in ["zarr", "zarr3", "nczarr"] {
+        for name in ["a.nc", "na.nc"] {
+            let target = format!("{name}.{format}");
+            let source = name.replace('a', "b");
+            ncz(["copy", &folder.path(name), &folder.path(&target), "--format", format]).ends(0);
+            let run = folder.append(&source, &target, "time").ends(0);
+            assert_eq!(run.stderr.contains("values are converted"), name == "na.nc", "{}", run.stderr);
+            let joined = format!("joined.{target}");
+            let parts = [name, &source, &joined].map(|name| folder.path(name));
+            ncz(["copy", "--concat", "time", "--format", format]
+                .into_iter()
+                .chain(parts.iter().map(String::as_str)))
+            .ends(0);
+            folder.python(&format!(
+                r#"
+import xarray as xr
+with xr.open_dataset("{name}") as one, xr.open_dataset("{source}") as two:
+    want = xr.concat([one, two], "time")
+    for copy in ["{target}", "{joined}"]:
+        got = xr.open_zarr(copy, consolidated=False)
+        for variable in want:
+            a, b = want[variable].values, got[variable].values
+            # xarray masks the fill value of version 2 of Zarr.
+            if "{format}" == "nczarr":
+                b = np.where(np.isnan(b), a, b)
+            np.testing.assert_array_equal(a, b, err_msg=f"{{copy}} {{variable}}")
+"#
+            ));
+        }
+    }
+}

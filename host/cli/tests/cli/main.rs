@@ -54,10 +54,10 @@ mod names;
 mod nccopy;
 /// ncz under the name ncdump, against ncdump.
 mod ncdump;
-/// netCDF files as sources, against their own readers.
-mod netcdf_files;
 /// Copies of netCDF files as other programs read them: empty texts, names, and what was never written.
 mod netcdf_c_files;
+/// netCDF files as sources, against their own readers.
+mod netcdf_files;
 mod netcdf_readers;
 /// netCDF files as targets.
 mod netcdf_targets;

@@ -42,7 +42,11 @@ fn files_of_netcdf_c_print_as_ncdump_prints_them_and_so_do_their_copies() {
         options.extend(HEADER_ONLY.contains(&name.as_str()).then_some("-h"));
         let print = |path: &str| {
             let run = theirs(&ncdump, options.iter().copied().chain([path])).ends(0);
-            assert_eq!(tool("ncdump", options.iter().copied().chain([path])).ends(0).stdout, run.stdout, "{name}");
+            assert_eq!(
+                tool("ncdump", options.iter().copied().chain([path])).ends(0).stdout,
+                run.stdout,
+                "{name}"
+            );
             run.stdout
         };
         let copy = copies.path().join(&name).with_extension("copy.nc");

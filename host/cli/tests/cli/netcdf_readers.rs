@@ -150,7 +150,7 @@ with h5py.File("source.h5", "w") as file:
     nbit[:4] = [256, -300, 400, -1]
 "#;
     let compare = r#"
-import sys, h5py
+import sys, h5py, hdf5plugin
 with h5py.File(sys.argv[1]) as source, h5py.File(sys.argv[2]) as copy:
     for name in source:
         assert copy[name][:].tolist() == source[name][:].tolist(), (name, copy[name][:])
@@ -161,7 +161,9 @@ with h5py.File(sys.argv[1]) as source, h5py.File(sys.argv[2]) as copy:
     python.run_code(make, &[folder.path()], &[]).unwrap();
     let source = at("source.h5");
     for (number, options) in
-        [&["--format", "nczarr"][..], &["--format", "zarr3"], &["--format", "nczarr", "-c", "*:2"]].iter().enumerate()
+        [&["--format", "nczarr"][..], &["--format", "zarr3"], &["--format", "nczarr", "-c", "*:2"]]
+            .iter()
+            .enumerate()
     {
         let (copy, back) = (at(&format!("{number}.zarr")), at(&format!("{number}.nc")));
         ncz(["copy", &source, &copy, "--verify"].iter().chain(options.iter())).ends(0);

@@ -305,3 +305,47 @@ fn missing_chunks_are_listed_when_asked_and_are_no_fault() {
     assert_eq!(report["variables"][0]["missing_chunks"], json!([[1, 0, 0]]));
     assert!(verify(&["--json"]).ends(0).json()["variables"][0].get("missing_chunks").is_none());
 }
+
+#[test]
+fn lost_floats_are_nan_where_readers_of_the_copy_mask_no_number() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let make = r#"
+import os, sys, h5py, numpy as np, zarr
+os.chdir(sys.argv[1])
+with h5py.File("a.h5", "w") as file:
+    for name, dtype in [("f", "f4"), ("big", ">f8")]:
+        data = file.create_dataset(name, data=np.arange(4, dtype=dtype), chunks=(2,), fletcher32=True)
+        at = data.id.get_chunk_info(0).byte_offset
+        file.flush()
+        with open("a.h5", "r+b") as raw:
+            raw.seek(at)
+            raw.write(b"\xff")
+group = zarr.create_group("v2.zarr", zarr_format=2)
+for name, dtype in [("f", "f4"), ("big", ">f8")]:
+    array = group.create_array(name, shape=4, chunks=2, dtype=dtype, fill_value=0)
+    array.attrs["_ARRAY_DIMENSIONS"] = ["x"]
+    array[:] = np.arange(4)
+    os.truncate(f"v2.zarr/{name}/0", 3)
+"#;
+    let check = r#"
+import sys, netCDF4, numpy as np, xarray as xr
+for name in ["f", "big"]:
+    if sys.argv[1].endswith(".nc"):
+        with netCDF4.Dataset(sys.argv[1]) as data:
+            values = np.ma.filled(data[name][:], np.nan)
+    else:
+        values = xr.open_zarr(sys.argv[1], consolidated=False)[name].values
+    assert np.isnan(values[:2]).all() and values[2:].tolist() == [2, 3], values
+"#;
+    python.run_code(make, &[folder.path()], &[]).unwrap();
+    for source in ["a.h5", "v2.zarr"] {
+        for (number, format) in ["zarr", "zarr3", "nczarr", "netcdf4"].iter().enumerate() {
+            let ending = if *format == "netcdf4" { "nc" } else { "zarr" };
+            let copied = at(&format!("{source}{number}.{ending}"));
+            copy(at(source).as_ref(), copied.as_ref(), &["--format", format, "--salvage"]).ends(1);
+            python.run_code(check, &[copied], &[]).unwrap();
+        }
+    }
+}
