@@ -7,6 +7,7 @@ import io
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import tempfile
@@ -96,6 +97,9 @@ class Comparison(Report):
 
 R = TypeVar("R", bound=Report)
 
+#: Options of the program that have no meaning here.
+_NOT_OPTIONS = ("json", "help", "version")
+
 #: The exit codes of the program that are no error: done, and done with findings.
 _DONE = (0, 1)
 
@@ -120,7 +124,8 @@ def copy(
     **options
         The options of ``ncz copy`` by their names, ``-`` as ``_``: ``codec``, ``chunks``, ``format``,
         ``overwrite=True``, ``verify=True``, ``threads``, ``variables``, ``slab``, ``readers`` (which is ``--for``). A
-        list gives an option several times; a codec may be a dictionary.
+        list gives an option several times. A codec may be a dictionary, and a chain a list of them, as
+        :attr:`Variable.codecs` is. ``chunks`` and ``shards`` may map dimensions to lengths: ``{"lat": 10, "lon": 20}``.
 
     Returns
     -------
@@ -175,7 +180,8 @@ def bench(dataset: Source, variable: str, **options: Any) -> Comparison:
     dataset : path, URL or Dataset
     variable : str
     **options
-        The options of ``ncz bench``: ``time`` in seconds, ``sample``, ``also``, ``threads``, ``html``.
+        The options of ``ncz bench``: ``time`` in seconds, ``sample``, ``also`` (a list of chains), ``threads``,
+        ``html``.
 
     Examples
     --------
@@ -233,7 +239,7 @@ def why(query: str, **options: Any) -> str:
     >>> "zstd" in ncz.why("32015")
     True
     """
-    return _run(["plugins", "why", query, *_arguments(options)])
+    return _run(["plugins", "why", query], options)
 
 
 def _location(source: Source) -> str:
@@ -246,7 +252,7 @@ def _report(
     options: dict[str, Any],
     progress: Callable[[str, int, int], object] | bool | None = None,
 ) -> R:
-    said = _run([*command, "--json", *_arguments(options)], progress)
+    said = _run([*command, "--json"], options, progress)
     report = json.loads(said)
     known = {name.name for name in fields(of)} - {"json"}
     return of(json=report, **{name: value for name, value in report.items() if name in known})
@@ -257,27 +263,44 @@ def _arguments(options: dict[str, Any]) -> list[str]:
     arguments = []
     for name, value in options.items():
         option = "--" + name.rstrip("_").replace("_", "-")
-        for one in value if isinstance(value, list | tuple) else [value]:
+        several = isinstance(value, list | tuple) and not (name == "codec" and _is_chain(value))
+        for one in value if several else [value]:
             if one is None or one is False:
                 continue
-            if one is True:
-                arguments.append(option)
-            else:
-                text = (
-                    json.dumps(one)
-                    if isinstance(one, dict)
-                    else os.fspath(one)
-                    if isinstance(one, os.PathLike)
-                    else one
-                )
-                arguments.append(f"{option}={text}")
+            arguments.append(option if one is True else f"{option}={_text_of(name, one)}")
     return arguments
 
 
+def _is_chain(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(codec, dict) for codec in value)
+
+
+def _text_of(name: str, value: Any) -> str:
+    if name in ("chunks", "shards") and isinstance(value, dict):
+        # With a backslash before what ends a name.
+        lengths = ((re.sub(r"([\\,:])", r"\\\1", dim), length) for dim, length in value.items())
+        return ",".join(f"{dim}/{length}" for dim, length in lengths)
+    if isinstance(value, dict) or _is_chain(value):
+        return json.dumps(value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def _unexpected(command: list[str], name: str, others: Iterable[str] = ()) -> TypeError:
+    """The error of an option that does not exist."""
+    function = "why" if command[:2] == ["plugins", "why"] else command[0]
+    meant = [other for other in others if other not in _NOT_OPTIONS]
+    hint = f"; did you mean {meant[0]!r}?" if meant else ""
+    return TypeError(f"{function}() got an unexpected option {name!r}{hint}")
+
+
 def _run(
-    arguments: list[str],
+    command: list[str],
+    options: dict[str, Any],
     progress: Callable[[str, int, int], object] | bool | None = None,
 ) -> str:
+    for name in _NOT_OPTIONS:
+        if name in options:
+            raise _unexpected(command, name)
     program = _programs.find("ncz")
     if program is None:
         raise Error("the program ncz is not installed beside this package; install the wheel again")
@@ -294,7 +317,7 @@ def _run(
     with tempfile.TemporaryFile() as output:
         # In a session of its own: Ctrl-C comes to this process, which passes it on once.
         child = subprocess.Popen(
-            [program, *arguments],
+            [program, *command, *_arguments(options)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.PIPE,
@@ -323,7 +346,13 @@ def _run(
         return said
     if status == 130:
         raise KeyboardInterrupt
-    raise Error(_text(complaints) or f"the program ncz ended with {status}")
+    text = _text(complaints)
+    if found := re.match(r"unexpected argument '--(\S+)' found", text):
+        names = [one.replace("-", "_") for one in [found[1], *re.findall(r"'--([\w-]+)'", text[found.end() :])]]
+        if names[0] in (name.rstrip("_") for name in options):
+            similar = names[1:] if "similar argument" in text else []
+            raise _unexpected(command, names[0], similar)
+    raise Error(text or f"the program ncz ended with {status}")
 
 
 def _read(stream: IO[bytes] | None, lines: queue.SimpleQueue[str | None]) -> None:
@@ -368,6 +397,9 @@ def _text(complaints: list[str]) -> str:
     """What the program wrote about its error, as one line: the error and its causes."""
     started = next((at for at, line in enumerate(complaints) if line.startswith("error: ")), 0)
     parts = [line.strip().removeprefix("error: ").removeprefix("because: ") for line in complaints[started:]]
+    # After that are the usage of the command, and its help.
+    ended = next((at for at, part in enumerate(parts) if part.startswith(("Usage: ", "For more information, "))), None)
+    parts = parts[:ended]
     return ": ".join(parts)
 
 

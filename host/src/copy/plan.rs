@@ -16,6 +16,7 @@ use super::{
     Codecs, CopyError, CopyOptions, Shards, UnreadableSource, VariablePlan, missing_values, netcdf, strings,
     types, version,
 };
+use crate::agreement::is_other_sign;
 use crate::progress::Progress;
 
 /// Groups, dimensions and variables of the copy, with their codecs; those that are lost are not among them.
@@ -169,17 +170,22 @@ fn shard(
     Err(CopyError::Shards { path, reason })
 }
 
-/// Whether netcdf-c would read missing chunks of big-endian numbers wrongly in NCZarr, where it does not swap their fill
-/// value. A source in NCZarr is read in the same way and stays as it is.
+/// Whether a reader would read big-endian numbers of the copy wrongly: netcdf-c missing chunks in NCZarr, where it does not
+/// swap their fill value, and xarray in version 2 what is marked by a `_FillValue` of numbers with `_Unsigned`, whose bytes
+/// it does not swap. A source of such a format is read in the same way and stays as it is.
 fn is_misread(
     source: &dyn Container,
     original: &Variable,
     variable: &Variable,
     format: Format,
 ) -> Result<bool, CopyError> {
+    let was = source.hierarchy().format;
+    let is_version_2 = |format: Format| matches!(format, Format::Zarr2 | Format::Nczarr(_));
+    if is_version_2(format) && !is_version_2(was) && is_other_sign(variable) {
+        return Ok(variable.attribute("_FillValue").is_some());
+    }
     let is_filled = variable.fill.as_ref().is_some_and(|fill| !fill.is_zero());
-    let is_new = format.is_nczarr() && !source.hierarchy().format.is_nczarr();
-    let is_concerned = is_new && is_filled && variable.dtype.size() > 1;
+    let is_concerned = format.is_nczarr() && !was.is_nczarr() && is_filled && variable.dtype.size() > 1;
     Ok(is_concerned && !missing_values::every_chunk_exists(source, original)?)
 }
 

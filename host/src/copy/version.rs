@@ -26,10 +26,9 @@ pub(super) fn change(variable: &mut Variable, format: Format) {
     }
 }
 
-/// A variable as version 3 and NCZarr have it with little-endian numbers; `None`: its numbers are not big-endian.
+/// A variable as Zarr has it with little-endian numbers; `None`: its numbers are not big-endian.
 pub(super) fn little_endian(variable: &Variable, format: Format) -> Option<Variable> {
-    let has_them = format.is_v3() || format.is_nczarr();
-    if !has_them || variable.dtype.order() != ByteOrder::Big {
+    if format.is_netcdf() || variable.dtype.order() != ByteOrder::Big {
         return None;
     }
     let mut variable = variable.clone();

@@ -173,3 +173,33 @@ with h5py.File(sys.argv[1]) as source, h5py.File(sys.argv[2]) as copy:
     ncz(["copy", &source, &at("chunks.nc"), "-c", "*:2", "--verify"]).ends(0);
     python.run_code(compare, &[source, at("chunks.nc")], &[]).unwrap();
 }
+
+#[test]
+fn xarray_masks_the_fill_value_of_unsigned_numbers_in_copies_as_in_classic_files() {
+    let make = r#"
+import os, sys, netCDF4
+os.chdir(sys.argv[1])
+with netCDF4.Dataset("u.nc", "w", format="NETCDF3_CLASSIC") as file:
+    file.createDimension("x", 4)
+    for name, fill in [("v", 3), ("minus", -1)]:
+        data = file.createVariable(name, "i2", ("x",), fill_value=fill)
+        data._Unsigned = "true"
+        data.set_auto_maskandscale(False)
+        data[:] = [0, 3, 4, -1]
+"#;
+    let compare = r#"
+import sys, xarray as xr
+with xr.open_dataset(sys.argv[1]) as source, xr.open_zarr(sys.argv[2], consolidated=False) as copy:
+    for name in source:
+        assert source[name].equals(copy[name]), (source[name].values, copy[name].values)
+"#;
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    python.run_code(make, &[folder.path()], &[]).unwrap();
+    for format in ["zarr", "zarr3", "nczarr"] {
+        let said = ncz(["copy", &at("u.nc"), &at(format), "--format", format, "--verify"]).ends(0).stderr;
+        assert_eq!(said.contains("with _Unsigned"), format != "zarr3", "{said}");
+        python.run_code(compare, &[at("u.nc"), at(format)], &[]).unwrap();
+    }
+}

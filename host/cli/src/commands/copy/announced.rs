@@ -113,15 +113,23 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
             .filter(|variable| of_source(variable).is_some_and(|original| is_concerned(variable, original)));
         concerned.map(|variable| variable.path.clone()).collect()
     };
-    let swapped = paths(&|variable, original| {
+    let is_swapped = |variable: &Variable, original: &Variable| {
         original.dtype.order() == ByteOrder::Big && variable.dtype.order() == ByteOrder::Little
-    });
-    if !copy.format.is_netcdf() && !swapped.is_empty() {
-        let why = match copy.format.is_v3() {
-            true => "which are what their codecs take in version 3",
-            false => "since netcdf-c misreads missing chunks of big-endian ones",
-        };
-        notes.push(format!("{}: stored as little-endian numbers, {why}", abbreviated(&swapped)));
+    };
+    let swapped = paths(&|variable, original| is_swapped(variable, original) && !has_other_sign(variable));
+    let unsigned = paths(&|variable, original| is_swapped(variable, original) && has_other_sign(variable));
+    let of_format = match copy.format.is_v3() {
+        true => "which are what their codecs take in version 3",
+        false => "since netcdf-c misreads missing chunks of big-endian ones",
+    };
+    let of_xarray = match copy.format.is_v3() {
+        true => of_format,
+        false => "since xarray does not mask the _FillValue of big-endian ones with _Unsigned",
+    };
+    for (paths, why) in [(swapped, of_format), (unsigned, of_xarray)] {
+        if !copy.format.is_netcdf() && !paths.is_empty() {
+            notes.push(format!("{}: stored as little-endian numbers, {why}", abbreviated(&paths)));
+        }
     }
     if source.format.is_like(copy.format) {
         return notes;
@@ -226,6 +234,11 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Whether an attribute makes readers take the numbers for those of the other sign.
+fn has_other_sign(variable: &Variable) -> bool {
+    variable.attribute("_Unsigned").is_some()
 }
 
 /// The attributes of which `has` is true for a text, in the groups and variables that are `wanted` by their paths.
