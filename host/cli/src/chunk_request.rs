@@ -94,7 +94,7 @@ pub(crate) enum ChunkRequestError {
         example: &'static str,
     },
     /// The number of lengths differs from the number of dimensions.
-    #[error("expected {rank} chunk lengths for variable {path:?}, one for each dimension, got {given}")]
+    #[error("expected {rank} lengths for variable {path:?}, one for each dimension, got {given}")]
     Rank {
         /// The variable.
         path: String,

@@ -309,7 +309,11 @@ fn slab_of(index: &[u64], tile: &[u64], shape: &[u64]) -> Slab {
     Slab::new(start, count)
 }
 
-/// Changes text of any length and UTF-32, which NCZarr does not have, to strings of the length of the longest one.
+/// The bytes that netcdf-c gives a string in NCZarr.
+const LENGTH: usize = 128;
+
+/// Changes text of any length and UTF-32, which NCZarr does not have, to strings of the length of the longest one. Those
+/// along an unlimited dimension get at least what netcdf-c would give them, since more will follow.
 pub(super) fn fix_length(
     source: &dyn Container,
     original: &Variable,
@@ -357,7 +361,10 @@ pub(super) fn fix_length(
             advance(progress, 0)
         },
     )?;
-    planned.dtype = Dtype::string(longest.into_iter().max().unwrap_or(least));
+    let longest = longest.into_iter().max().unwrap_or(least);
+    let mut dimensions = original.dimensions.iter().map(|reference| source.hierarchy().dimension(reference));
+    let is_growing = dimensions.any(|dimension| dimension.is_some_and(|dimension| dimension.unlimited));
+    planned.dtype = Dtype::string(if is_growing { longest.max(LENGTH) } else { longest });
     planned.nc_type = planned.dtype.nc_type(true);
     if original.fill.is_some() {
         let value = Value::String(vec![fill]);

@@ -376,7 +376,7 @@ fn shards_are_read_64_requests_at_a_time() {
         let memory = Arc::new(MemoryStore::new("test"));
         let pool = Pool::with_threads(2).unwrap();
         write(&dataset(memory.clone(), pool, chunks, len, "[]", Some(shard)).array("/v").unwrap());
-        let store = again(&memory, 200);
+        let store = again(&memory, 400);
         let array = opened(store.clone()).array("/v").unwrap();
         assert!(read(&array, 0, chunks * len) == data(chunks * len));
         assert_eq!(store.most_waiting(), 64, "shards of {shard}");

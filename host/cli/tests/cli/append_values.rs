@@ -202,7 +202,7 @@ def day(name, number, texts, stations=("Åre", "Oslo")):
         b[:] = [1, 200, 254]
 day("1.nc", 1, ["a", "", "čtyř"])
 day("2.nc", 2, ["dva", "x", ""])
-day("long.nc", 2, ["dva", "delší text", ""])
+day("long.nc", 2, ["dva", "delší text " * 20, ""])
 day("elsewhere.nc", 2, ["dva", "x", ""], ("Åre", "Bern"))
 "#;
 
@@ -299,4 +299,27 @@ with xr.open_dataset("{name}") as one, xr.open_dataset("{source}") as two:
             ));
         }
     }
+}
+
+#[test]
+fn longer_texts_are_appended_to_the_copy_of_a_file_with_records() {
+    let Some(folder) = Folder::new() else { return };
+    folder.python(
+        r#"
+import netCDF4
+for name, texts in [("a.nc", ["ab"]), ("b.nc", ["a long name of a station", ""])]:
+    with netCDF4.Dataset(name, "w") as f:
+        f.createDimension("time", None)
+        f.createVariable("name", str, ("time",))[:] = np.array(texts, object)
+"#,
+    );
+    ncz(["copy", &folder.path("a.nc"), &folder.path("a.nczarr"), "--format", "nczarr"]).ends(0);
+    folder.append("b.nc", "a.nczarr", "time").ends(0);
+    folder.python(
+        r##"
+import netCDF4
+with netCDF4.Dataset("file://" + os.path.abspath("a.nczarr") + "#mode=nczarr,file") as f:
+    assert f["name"][:].tolist() == ["ab", "a long name of a station", ""], f["name"][:]
+"##,
+    );
 }

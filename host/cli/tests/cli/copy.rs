@@ -488,7 +488,7 @@ fn what_has_no_meaning_is_refused_before_anything_is_written() {
         (&["-c", "time:1,lat:100"], 2, &["write a slash: time/1,lat/100"]),
         (&["-c", "salinity/12"], 2, &["no dimension \"salinity\"", "write model/salinity:LENGTH,..."]),
         (&["-c", "salnity:1,1,1"], 2, &["no variable \"/salnity\"", "did you mean \"/model/salinity\"?"]),
-        (&["-c", "model/salinity:1,1"], 2, &["expected 3 chunk lengths for variable"]),
+        (&["-c", "model/salinity:1,1"], 2, &["expected 3 lengths for variable"]),
         (&["-c", "lat:contiguous"], 2, &["Zarr stores every array in chunks"]),
         (&["-c", "nothing:1"], 2, &["no variable \"/nothing\""]),
         (&["-c", "lat"], 2, &["is not a chunk specification"]),

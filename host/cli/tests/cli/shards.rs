@@ -41,6 +41,9 @@ fn chunks_are_grouped_into_shards_and_out_of_them_again() {
         shards("named.zarr", &["-c", "air_temperature:1,73,72", "--shards", "air_temperature:8,73,144"]);
     assert_eq!(named["air_temperature"], serde_json::json!([[8, 73, 144], [1, 73, 72]]));
     assert_eq!(named["sea_surface_temperature"][0], serde_json::Value::Null);
+    // There is room for records that will be appended.
+    let long = shards("long.zarr", &["-c", "time/2", "--shards", "time/100"]);
+    assert_eq!(long["air_temperature"][0][0], 100);
     // One object for each shard, and the same chunks in both.
     let objects = std::fs::read_dir(at("named.zarr/air_temperature/c")).unwrap().count();
     assert_eq!(objects, 2);

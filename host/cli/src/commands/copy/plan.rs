@@ -224,7 +224,9 @@ impl Plan {
             ShardRequests::Lengths(requests) => requests,
         };
         let current = variable.sharding.as_ref().map_or(&variable.chunk_shape, |sharding| &sharding.shape);
-        let shape = Shape { chunks: current.clone(), ..shape };
+        // A shard can be longer than the array: more may be appended.
+        let unlimited = vec![true; shape.unlimited.len()];
+        let shape = Shape { chunks: current.clone(), unlimited, ..shape };
         let lens = chunk_request::decide(requests, &shape).map_err(|source| CliError::Chunks {
             what: "--shards does not fit".to_owned(),
             source: Box::new(source),
