@@ -82,7 +82,10 @@ class NczDataStore(AbstractDataStore):
         array = NczBackendArray(variable)
         attrs = _readable(variable.attrs)
         self._mark_missing(variable, attrs)
-        encoding: dict[str, Any] = {"dtype": _encoded_dtype(variable), "original_shape": variable.shape}
+        encoding: dict[str, Any] = {"original_shape": variable.shape}
+        if variable.dtype.kind not in "mM":
+            # xarray writes dates and durations as numbers, whose type it chooses.
+            encoding["dtype"] = _encoded_dtype(variable)
         if variable.chunks is not None:
             encoding["chunks"] = variable.chunks
             encoding["chunksizes"] = variable.chunks
@@ -108,7 +111,9 @@ class NczDataStore(AbstractDataStore):
         if not wanted and variable._variable["implied_fill"]:
             # ncz has taken it from the fill value.
             attrs.pop("_FillValue", None)
-        if wanted and form in ("zarr", "zarr3") and variable.fill is not None:
+        # xarray masks no dates and durations, and its writers refuse the attribute.
+        masked = wanted and form in ("zarr", "zarr3") and variable.dtype.kind not in "mM"
+        if masked and variable.fill is not None:
             attrs.setdefault("_FillValue", variable.fill)
 
 

@@ -10,6 +10,7 @@ import dask
 import numpy as np
 import pytest
 import xarray as xr
+import zarr
 
 import ncz
 import ncz.xarray
@@ -109,8 +110,6 @@ def test_the_fill_value_of_zarr_masks_where_xarray_masks(tmp_path):
     for version, masked in [(2, True), (3, False)]:
         path = tmp_path / f"{version}.zarr"
         values.to_zarr(path, zarr_format=version, encoding={"v": {"_FillValue": None}})
-        import zarr
-
         zarr.create_array(
             f"{path}/w",
             shape=(3,),
@@ -177,3 +176,38 @@ async def test_variables_load_asynchronously(ocean):
     dataset = xr.open_dataset(ocean, engine="ncz")
     loaded = await dataset.air_temperature.load_async()
     np.testing.assert_array_equal(loaded, xr.open_dataset(ocean, engine="ncz").air_temperature)
+
+
+WRITERS = {
+    "zarr 2": lambda data, path: data.to_zarr(path, zarr_format=2, consolidated=False),
+    "zarr 3": lambda data, path: data.to_zarr(path, zarr_format=3, consolidated=False),
+    "netcdf4": lambda data, path: data.to_netcdf(path, engine="netcdf4"),
+    "h5netcdf": lambda data, path: data.to_netcdf(path, engine="h5netcdf"),
+}
+
+
+def read_by_others(path, writer):
+    if writer.startswith("zarr"):
+        return xr.open_dataset(path, engine="zarr", consolidated=False, decode_timedelta=True)
+    return xr.open_dataset(path, engine="netcdf4", decode_timedelta=True)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("fill", ["NaT", 0])
+def test_dates_and_durations_are_written_as_they_were_read(tmp_path, fill, version, writer):
+    wanted = {}
+    group = zarr.open_group(tmp_path / "in.zarr", mode="w", zarr_format=version)
+    for name in ["M8[s]", "M8[ns]", "m8[s]", "m8[ns]"]:
+        values = np.array([500_000_000, "NaT", 500_000_001, 0], name)
+        names = {"dimension_names": ["x"]} if version == 3 else {"attributes": {"_ARRAY_DIMENSIONS": ["x"]}}
+        array = group.create_array(name, shape=(4,), dtype=name, fill_value=np.array(fill, name)[()], **names)
+        array[:] = values
+        wanted[name] = values
+    for mask in [None, True, False]:
+        path = tmp_path / f"out-{mask}"
+        with xr.open_dataset(tmp_path / "in.zarr", engine="ncz", use_zarr_fill_value_as_mask=mask) as read:
+            WRITERS[writer](read, path)
+        with read_by_others(path, writer) as written:
+            for name, values in wanted.items():
+                np.testing.assert_array_equal(written[name].values, values, err_msg=name)
