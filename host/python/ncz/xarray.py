@@ -299,13 +299,16 @@ def _dtype(variable: _dataset.Variable) -> np.dtype[Any]:
 
 
 def _encoded_dtype(variable: _dataset.Variable) -> Any:
-    """The type to write: the stored one, strings, or an enumeration as xarray's engine netcdf4 has it."""
+    """The type to write: that of the elements, strings, or an enumeration as xarray's engine netcdf4 has it.
+
+    It is in native byte order: in another one, xarray reads `_Unsigned` numbers without their mask.
+    """
     if variable._variable["kind"] == "strings":
         # Not `str`: xarray would read the strings at once to make that of them.
         return STRINGS
     described = variable.type
     if described is None or described["class"] != "enum":
-        return variable.stored_dtype
+        return variable.dtype
     name = described["name"].rsplit("/", 1)[-1]
     return np.dtype(variable.dtype, metadata={"enum": described["members"], "enum_name": name})
 

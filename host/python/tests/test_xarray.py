@@ -7,6 +7,7 @@ import sys
 import zipfile
 
 import dask
+import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
@@ -211,3 +212,28 @@ def test_dates_and_durations_are_written_as_they_were_read(tmp_path, fill, versi
         with read_by_others(path, writer) as written:
             for name, values in wanted.items():
                 np.testing.assert_array_equal(written[name].values, values, err_msg=name)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("source", ["big-endian.nc", "big-endian.zarr"])
+def test_big_endian_unsigned_numbers_are_masked_in_what_is_written(tmp_path, source, writer):
+    path = tmp_path / source
+    if source.endswith(".nc"):
+        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
+            file.createDimension("x", 4)
+            variable = file.createVariable("v", "i2", ("x",), fill_value=3)
+            variable.set_auto_maskandscale(False)
+            variable.setncattr("_Unsigned", "true")
+            variable[:] = [0, 3, 4, -5]
+    else:
+        group = zarr.open_group(path, mode="w", zarr_format=2)
+        attributes = {"_Unsigned": "true", "_ARRAY_DIMENSIONS": ["x"]}
+        array = group.create_array("v", shape=(4,), dtype=">i2", fill_value=3, attributes=attributes)
+        array[:] = [0, 3, 4, -5]
+    wanted = [0, np.nan, 4, 65531]
+    with xr.open_dataset(path, engine="ncz") as read:
+        np.testing.assert_array_equal(read.v, wanted)
+        assert read.v.encoding["dtype"] == np.dtype("i2")
+        WRITERS[writer](read, tmp_path / "out")
+    with read_by_others(tmp_path / "out", writer) as written:
+        np.testing.assert_array_equal(written.v, wanted)
