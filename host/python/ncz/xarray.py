@@ -114,7 +114,8 @@ class NczDataStore(AbstractDataStore):
         # xarray masks no dates and durations, and its writers refuse the attribute.
         masked = wanted and form in ("zarr", "zarr3") and variable.dtype.kind not in "mM"
         if masked and variable.fill is not None:
-            attrs.setdefault("_FillValue", variable.fill)
+            # Also where the attribute differs, as in the engine zarr.
+            attrs["_FillValue"] = variable.fill
 
 
 class NczBackendEntrypoint(BackendEntrypoint):
@@ -168,7 +169,7 @@ class NczBackendEntrypoint(BackendEntrypoint):
         """
         found = _group(filename_or_obj, _options(threads, plugins, shuffle_size), group)
         store = NczDataStore(found, strict, use_zarr_fill_value_as_mask)
-        return StoreBackendEntrypoint().open_dataset(
+        return _opened(
             store,
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
@@ -203,7 +204,7 @@ class NczBackendEntrypoint(BackendEntrypoint):
         datasets = {}
         for found in _all_groups(root):
             path = found.path if root.path == "/" else found.path.removeprefix(root.path) or "/"
-            datasets[path] = StoreBackendEntrypoint().open_dataset(
+            datasets[path] = _opened(
                 NczDataStore(found, strict, use_zarr_fill_value_as_mask),
                 mask_and_scale=mask_and_scale,
                 decode_times=decode_times,
@@ -270,6 +271,17 @@ def _group(location: Any, options: _dataset._Options, path: str | None) -> _data
     if not isinstance(found, _dataset.Group):
         raise OSError(f"{path} is no group of {location}")
     return found
+
+
+def _opened(store: NczDataStore, **decoders: Any) -> Dataset:
+    """The dataset of a group, with the warnings about its variables."""
+    dataset = StoreBackendEntrypoint().open_dataset(store, **decoders)
+    for name, variable in store.group.variables.items():
+        if name in dataset.variables:
+            for warning in store.group._file.warnings:
+                if warning.startswith(f"{variable.path}: "):
+                    warnings.warn(warning, stacklevel=2)
+    return dataset
 
 
 def _all_groups(group: _dataset.Group) -> Iterable[_dataset.Group]:

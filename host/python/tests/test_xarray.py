@@ -4,6 +4,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
 
 import dask
@@ -237,3 +238,19 @@ def test_big_endian_unsigned_numbers_are_masked_in_what_is_written(tmp_path, sou
         WRITERS[writer](read, tmp_path / "out")
     with read_by_others(tmp_path / "out", writer) as written:
         np.testing.assert_array_equal(written.v, wanted)
+
+
+@pytest.mark.parametrize("mask", [None, True])
+def test_the_fill_value_goes_before_an_attribute_that_differs_and_a_warning_says_so(tmp_path, mask):
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w", zarr_format=2)
+    attributes = {"_FillValue": 2, "_ARRAY_DIMENSIONS": ["x"]}
+    for name in ["v", "w"]:
+        group.create_array(name, shape=(4,), dtype="i2", fill_value=1, attributes=attributes)[:] = range(4)
+    options = {} if mask is None else {"use_zarr_fill_value_as_mask": mask}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ours = xr.open_dataset(tmp_path / "a.zarr", engine="ncz", drop_variables="w", **options)
+    said = [str(one.message) for one in caught]
+    assert said == ["/v: its attribute _FillValue differs from its fill_value, which missing chunks read as"]
+    with xr.open_dataset(tmp_path / "a.zarr", engine="zarr", consolidated=False, **options) as theirs:
+        xr.testing.assert_identical(ours, theirs.drop_vars("w"))
