@@ -111,8 +111,8 @@ class NczDataStore(AbstractDataStore):
         if not wanted and variable._variable["implied_fill"]:
             # ncz has taken it from the fill value.
             attrs.pop("_FillValue", None)
-        # xarray masks no dates and durations, and its writers refuse the attribute.
-        masked = wanted and form in ("zarr", "zarr3") and variable.dtype.kind not in "mM"
+        # xarray masks no dates, durations and raw bytes, and fails with the attribute.
+        masked = wanted and form in ("zarr", "zarr3") and variable.dtype.kind not in "mMV"
         if masked and variable.fill is not None:
             # Also where the attribute differs, as in the engine zarr.
             attrs["_FillValue"] = variable.fill

@@ -254,3 +254,14 @@ def test_the_fill_value_goes_before_an_attribute_that_differs_and_a_warning_says
     assert said == ["/v: its attribute _FillValue differs from its fill_value, which missing chunks read as"]
     with xr.open_dataset(tmp_path / "a.zarr", engine="zarr", consolidated=False, **options) as theirs:
         xr.testing.assert_identical(ours, theirs.drop_vars("w"))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_raw_bytes_have_no_missing_values(tmp_path, version):
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w", zarr_format=version)
+    names = {"dimension_names": ["x"]} if version == 3 else {"attributes": {"_ARRAY_DIMENSIONS": ["x"]}}
+    values = np.array([b"abc", b"\0\0\0"], "V3")
+    group.create_array("v", shape=(2,), dtype="V3", **names)[:] = values
+    for mask in [None, True, False]:
+        with xr.open_dataset(tmp_path / "a.zarr", engine="ncz", use_zarr_fill_value_as_mask=mask) as read:
+            assert read.v.values.tolist() == values.tolist()
