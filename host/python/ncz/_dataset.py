@@ -630,7 +630,8 @@ def _basic(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], list
             kept.append(True)
             continue
         try:
-            index = operator.index(part)
+            # A truth value adds a dimension in numpy.
+            index = operator.index(None if isinstance(part, bool) else part)
         except TypeError:
             raise IndexError(
                 f"expected integers, slices and '...', got {part!r}; read more, then index the array"

@@ -89,6 +89,13 @@ def test_other_indices_are_refused_as_indices(ocean, key):
         ocean["air_temperature"][key]
 
 
+@pytest.mark.parametrize("key", [True, False, np.True_, np.array(True), (0, False), (..., True)], ids=str)
+def test_truth_values_are_no_indices(ocean, key):
+    """In numpy they add a dimension."""
+    with pytest.raises(IndexError, match="expected integers, slices and '...', got "):
+        ocean["air_temperature"][key]
+
+
 def test_reading_into_memory(ocean):
     variable = ocean["air_temperature"]
     whole = variable[...]
