@@ -209,6 +209,8 @@ class Group(Mapping[str, Any]):
         return dict(self._group["unreadable"])
 
     def __getitem__(self, path: str) -> Any:
+        if not isinstance(path, str):
+            raise KeyError(path)
         here = "/" if path.startswith("/") else self.path
         *groups, name = [part for part in path.split("/") if part] or [""]
         for group in groups:
@@ -235,9 +237,9 @@ class Group(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._group["variables"]) + len(self._group["groups"])
 
-    def __contains__(self, path: object) -> bool:
+    def __contains__(self, path: Any) -> bool:
         try:
-            self[str(path)]
+            self[path]
         except (KeyError, DataError):
             return False
         return True
@@ -337,6 +339,8 @@ class Variable:
     name, path : str
     shape : tuple of int
     dtype : numpy.dtype
+    ndim, size, itemsize, nbytes : int
+        As of the array that is read.
     dims : tuple of str
         The names of its dimensions.
     chunks : tuple of int, or None
@@ -381,6 +385,14 @@ class Variable:
     @property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=object))
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -625,7 +637,7 @@ def _basic(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], list
                 indices = indices[::-1]
             start.append(indices.start if len(indices) else 0)
             count.append(len(indices))
-            stride.append(indices.step)
+            stride.append(indices.step if len(indices) > 1 else 1)
             flipped.append(backwards)
             kept.append(True)
             continue

@@ -58,6 +58,16 @@ def test_structure(ocean):
     assert air.codecs == [{"id": "shuffle", "elementsize": 0}, {"id": "zlib", "level": 4}]
     assert air.attrs["units"] == "degC" and air.attrs["_FillValue"].dtype == np.float32
     assert ocean["model"] == ocean.groups["model"] and len(ocean) == 6
+    for variable in [air, salinity, ocean["time"]]:
+        wanted = variable[...]
+        assert (variable.itemsize, variable.nbytes) == (wanted.itemsize, wanted.nbytes)
+
+
+def test_other_keys_than_names_are_not_in_the_mapping(ocean):
+    for key in [0, None, b"lat", ("lat",)]:
+        with pytest.raises(KeyError):
+            ocean[key]
+        assert key not in ocean and ocean.get(key) is None
 
 
 KEYS = [
@@ -71,6 +81,8 @@ KEYS = [
     (slice(10, 2), 0),
     (slice(12, 1, -4), slice(-3, None), slice(1, 2)),
     (np.int64(3), ..., slice(0, 4, 2)),
+    slice(None, None, 2**70),
+    (slice(None), slice(None, None, -(2**70)), slice(3, None, 2**63)),
 ]
 
 
