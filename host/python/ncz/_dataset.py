@@ -61,7 +61,7 @@ def open(  # noqa: A001
     mode : str
         ``"r"``, the only one.
     threads : int, optional
-        Threads of this dataset. Otherwise it shares those of the process, and reads within a task of Dask use that
+        Threads of this dataset, from 1 to 1024. Otherwise it shares those of the process, and reads within a task of Dask use that
         task's thread alone.
     plugins : list of paths, optional
         Folders of codec plugins, instead of those of ``HDF5_PLUGIN_PATH``.

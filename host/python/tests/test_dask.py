@@ -227,7 +227,7 @@ def test_values_without_meaning_are_refused(fixtures, tmp_path):
             ncz.dask.plan_copy(source, target, parts=parts)
     plan = ncz.dask.plan_copy(source, target, parts=100)
     assert len(plan) < 100 and plan.run(99)["chunks"] == 0
-    for threads in (0, 1025, 5000):
+    for threads in (-1, 0, 1025, 5000):
         with pytest.raises(ValueError, match="threads: expected 1 to 1024"):
             plan.run(0, threads=threads)
     plan.discard()
