@@ -11,14 +11,16 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import IO, Any, TypeVar
 
 from . import _programs
+from ._dataset import Dataset
 from ._ncz import Error
 
 Location = str | os.PathLike[str]
+Source = Location | Dataset
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ _DONE = (0, 1)
 
 
 def copy(
-    source: Location | Iterable[Location],
+    source: Source | Iterable[Source],
     target: Location,
     *,
     progress: Callable[[str, int, int], object] | bool | None = None,
@@ -109,7 +111,7 @@ def copy(
 
     Parameters
     ----------
-    source : path or URL
+    source : path, URL or Dataset
         The dataset to copy; several with ``concat=``.
     target : path or URL
         The new dataset. It appears when it is complete, or not at all.
@@ -138,18 +140,18 @@ def copy(
     >>> ncz.open("ocean.zarr")["lat"].codecs
     [{'name': 'zstd', 'configuration': {'level': 3, 'checksum': False}}]
     """
-    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
-    return _report(CopySummary, ["copy", *(os.fspath(one) for one in sources), os.fspath(target)], options, progress)
+    sources = [source] if isinstance(source, str | os.PathLike | Mapping) else list(source)
+    return _report(CopySummary, ["copy", *map(_location, sources), os.fspath(target)], options, progress)
 
 
 def verify(
-    dataset: Location, *, progress: Callable[[str, int, int], object] | bool | None = None, **options: Any
+    dataset: Source, *, progress: Callable[[str, int, int], object] | bool | None = None, **options: Any
 ) -> Verification:
     """Check a dataset: decode every chunk, and find metadata that other programs misread.
 
     Parameters
     ----------
-    dataset : path or URL
+    dataset : path, URL or Dataset
     progress : callable or bool, optional
         As for :func:`copy`.
     **options
@@ -162,15 +164,15 @@ def verify(
     >>> found.sound, found.errors, {finding["code"] for finding in found.findings} >= {"shuffle-size-zero"}
     (False, 0, True)
     """
-    return _report(Verification, ["verify", os.fspath(dataset)], options, progress)
+    return _report(Verification, ["verify", _location(dataset)], options, progress)
 
 
-def bench(dataset: Location, variable: str, **options: Any) -> Comparison:
+def bench(dataset: Source, variable: str, **options: Any) -> Comparison:
     """Find the best codecs for a variable: try every lossless chain on a sample of its chunks.
 
     Parameters
     ----------
-    dataset : path or URL
+    dataset : path, URL or Dataset
     variable : str
     **options
         The options of ``ncz bench``: ``time`` in seconds, ``sample``, ``also``, ``threads``, ``html``.
@@ -182,10 +184,10 @@ def bench(dataset: Location, variable: str, **options: Any) -> Comparison:
     >>> tried.variable, len(tried.chains) > 10, "ratio" in tried.table()[0]
     ('/air_temperature', True, True)
     """
-    return _report(Comparison, ["bench", os.fspath(dataset), variable], options)
+    return _report(Comparison, ["bench", _location(dataset), variable], options)
 
 
-def info(dataset: Location, *variables: str, **options: Any) -> dict[str, Any]:
+def info(dataset: Source, *variables: str, **options: Any) -> dict[str, Any]:
     """The dimensions, variables and codecs of a dataset, and its problems, as ``ncz info --json`` has them.
 
     Examples
@@ -194,7 +196,7 @@ def info(dataset: Location, *variables: str, **options: Any) -> dict[str, Any]:
     >>> [variable["path"] for variable in ncz.info(fixtures / "ocean.nczarr", sizes=True)["variables"]][:3]
     ['/time', '/lat', '/lon']
     """
-    return _report(Report, ["info", os.fspath(dataset), *variables], options).json
+    return _report(Report, ["info", _location(dataset), *variables], options).json
 
 
 def plugins(**options: Any) -> dict[str, Any]:
@@ -232,6 +234,10 @@ def why(query: str, **options: Any) -> str:
     True
     """
     return _run(["plugins", "why", query, *_arguments(options)])
+
+
+def _location(source: Source) -> str:
+    return source.location if isinstance(source, Dataset) else os.fspath(source)
 
 
 def _report(

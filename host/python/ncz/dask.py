@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ncz
 from ._ncz import CodecError, Error
-from ._operations import CopySummary, Location, R, Report, _report
+from ._operations import CopySummary, Location, R, Report, Source, _location, _report
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -191,12 +191,12 @@ class Plan:
                 raise Error(text) from None
 
 
-def plan_copy(source: Location, target: Location, *, parts: int | None = None, **options: Any) -> Plan:
+def plan_copy(source: Source, target: Location, *, parts: int | None = None, **options: Any) -> Plan:
     """Divide a copy into parts, and reserve the target. Nothing is copied yet.
 
     Parameters
     ----------
-    source : path or URL
+    source : path, URL or Dataset
         The dataset to copy.
     target : path or URL
         The new dataset: a directory, or a prefix in S3. All that make parts must see both.
@@ -223,14 +223,14 @@ def plan_copy(source: Location, target: Location, *, parts: int | None = None, *
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "plan.json")
         number = "auto" if parts is None else str(parts)
-        arguments = ["copy", os.fspath(source), os.fspath(target), "--plan", number, str(file)]
+        arguments = ["copy", _location(source), os.fspath(target), "--plan", number, str(file)]
         _report(Report, arguments, options)
         of_plugins = {name: value for name, value in options.items() if name in _OF_PLUGINS}
         return Plan(file.read_text(encoding="utf-8"), **of_plugins)
 
 
 def copy(
-    source: Location | Plan,
+    source: Source | Plan,
     target: Location | None = None,
     *,
     client: Client | None = None,
@@ -246,7 +246,7 @@ def copy(
 
     Parameters
     ----------
-    source : path, URL or Plan
+    source : path, URL, Dataset or Plan
         The dataset to copy; or a plan, to go on with a copy that was interrupted.
     target : path or URL
         The new dataset: a directory, or a prefix in S3. It appears when it is complete.

@@ -49,6 +49,20 @@ def test_arguments_are_the_options_of_the_command(fixtures, tmp_path):
     assert ncz.open(tmp_path / "part.zarr")["lat"].shape == (10,)
 
 
+def test_an_open_dataset_is_taken_by_its_location(fixtures, tmp_path):
+    with ncz.open(fixtures / "ocean.nczarr") as dataset:
+        assert ncz.copy(dataset, tmp_path / "a.zarr", variables="lat").source == str(fixtures / "ocean.nczarr")
+        assert ncz.verify(dataset).warnings == 3 and ncz.info(dataset)["nczarr"] is True
+        assert ncz.bench(dataset, "lat", time=1).variable == "/lat"
+        one = ncz.open(tmp_path / "a.zarr")
+        joined = ncz.copy([one, one], tmp_path / "b.zarr", concat="lat", any_order=True)
+        assert joined.variables and ncz.open(tmp_path / "b.zarr")["lat"].shape == (146,)
+        for other in [dataset["model"], dict(dataset), 3]:
+            for call in [ncz.verify, ncz.info, lambda it: ncz.copy(it, "c.zarr"), lambda it: ncz.bench(it, "lat")]:
+                with pytest.raises(TypeError):
+                    call(other)
+
+
 def test_errors_have_the_text_of_the_command(fixtures, tmp_path):
     command = [_programs.find("ncz"), "copy", tmp_path / "nothing", tmp_path / "out.zarr"]
     said = subprocess.run(command, capture_output=True, text=True).stderr
