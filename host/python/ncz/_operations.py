@@ -7,6 +7,7 @@ import io
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import tempfile
@@ -120,7 +121,8 @@ def copy(
     **options
         The options of ``ncz copy`` by their names, ``-`` as ``_``: ``codec``, ``chunks``, ``format``,
         ``overwrite=True``, ``verify=True``, ``threads``, ``variables``, ``slab``, ``readers`` (which is ``--for``). A
-        list gives an option several times; a codec may be a dictionary.
+        list gives an option several times. A codec may be a dictionary, and a chain a list of them, as
+        :attr:`Variable.codecs` is. ``chunks`` and ``shards`` may map dimensions to lengths: ``{"lat": 10, "lon": 20}``.
 
     Returns
     -------
@@ -175,7 +177,8 @@ def bench(dataset: Source, variable: str, **options: Any) -> Comparison:
     dataset : path, URL or Dataset
     variable : str
     **options
-        The options of ``ncz bench``: ``time`` in seconds, ``sample``, ``also``, ``threads``, ``html``.
+        The options of ``ncz bench``: ``time`` in seconds, ``sample``, ``also`` (a list of chains), ``threads``,
+        ``html``.
 
     Examples
     --------
@@ -257,21 +260,26 @@ def _arguments(options: dict[str, Any]) -> list[str]:
     arguments = []
     for name, value in options.items():
         option = "--" + name.rstrip("_").replace("_", "-")
-        for one in value if isinstance(value, list | tuple) else [value]:
+        several = isinstance(value, list | tuple) and not (name == "codec" and _is_chain(value))
+        for one in value if several else [value]:
             if one is None or one is False:
                 continue
-            if one is True:
-                arguments.append(option)
-            else:
-                text = (
-                    json.dumps(one)
-                    if isinstance(one, dict)
-                    else os.fspath(one)
-                    if isinstance(one, os.PathLike)
-                    else one
-                )
-                arguments.append(f"{option}={text}")
+            arguments.append(option if one is True else f"{option}={_text_of(name, one)}")
     return arguments
+
+
+def _is_chain(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(codec, dict) for codec in value)
+
+
+def _text_of(name: str, value: Any) -> str:
+    if name in ("chunks", "shards") and isinstance(value, dict):
+        # With a backslash before what ends a name.
+        lengths = ((re.sub(r"([\\,:])", r"\\\1", dim), length) for dim, length in value.items())
+        return ",".join(f"{dim}/{length}" for dim, length in lengths)
+    if isinstance(value, dict) or _is_chain(value):
+        return json.dumps(value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
 def _run(

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import ncz
 from ncz import _programs
@@ -61,6 +62,39 @@ def test_an_open_dataset_is_taken_by_its_location(fixtures, tmp_path):
             for call in [ncz.verify, ncz.info, lambda it: ncz.copy(it, "c.zarr"), lambda it: ncz.bench(it, "lat")]:
                 with pytest.raises(TypeError):
                     call(other)
+
+
+@pytest.mark.parametrize("form", ["nczarr", "zarr3"])
+def test_a_list_of_codecs_is_one_chain_as_variables_have_it(fixtures, tmp_path, form):
+    chain = [{"id": "shuffle", "elementsize": 4}, {"id": "zlib", "level": 4}]
+    source, part = fixtures / "ocean.nczarr", {"format": form, "variables": "air_temperature,lat,lon"}
+    part["no_coordinates"] = True
+    ncz.copy(source, tmp_path / "a", codec=chain, **part)
+    codecs = ncz.open(tmp_path / "a")["air_temperature"].codecs
+    assert [codec.get("id", codec.get("name", "")).removeprefix("numcodecs.") for codec in codecs] == ["shuffle", "zlib"]
+    ncz.copy(source, tmp_path / "b", codec=codecs, **part)
+    ncz.copy(source, tmp_path / "c", codec=[chain, "lat=none"], **part)
+    for name in ["b", "c"]:
+        copied = ncz.open(tmp_path / name)
+        assert copied["air_temperature"].codecs == codecs
+        assert bool(copied["lat"].codecs) is (name == "b")
+    none = ncz.open(tmp_path / "c")["lat"].codecs
+    ncz.copy(source, tmp_path / "d", codec=none, **part)
+    assert none == [] == ncz.open(tmp_path / "d")["air_temperature"].codecs
+
+
+def test_lengths_of_chunks_are_a_mapping_of_dimensions(fixtures, tmp_path):
+    source, target = fixtures / "ocean.nczarr", tmp_path / "a.zarr"
+    ncz.copy(source, target, format="zarr3", chunks={"lat": 10, "lon": np.int64(20)}, shards={"lat": 40, "lon": 40})
+    air = ncz.open(target)["air_temperature"]
+    assert air.chunks == (6, 10, 20) and air.shards == (6, 40, 40)
+    ncz.copy(source, target, chunks=[{"lat": 10}, "air_temperature:1,2,3"], overwrite=True)
+    copied = ncz.open(target)
+    assert copied["lat"].chunks == (10,) and copied["air_temperature"].chunks == (1, 2, 3)
+    strange = "a,b:c\\d=e"
+    xr.Dataset({"v": (strange, np.zeros(9))}).to_zarr(tmp_path / "strange.zarr", zarr_format=3, consolidated=False)
+    ncz.copy(tmp_path / "strange.zarr", target, chunks={strange: 4}, overwrite=True)
+    assert ncz.open(target)["v"].chunks == (4,)
 
 
 def test_errors_have_the_text_of_the_command(fixtures, tmp_path):
