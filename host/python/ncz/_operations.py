@@ -97,6 +97,9 @@ class Comparison(Report):
 
 R = TypeVar("R", bound=Report)
 
+#: Options of the program that have no meaning here.
+_NOT_OPTIONS = ("json", "help", "version")
+
 #: The exit codes of the program that are no error: done, and done with findings.
 _DONE = (0, 1)
 
@@ -236,7 +239,7 @@ def why(query: str, **options: Any) -> str:
     >>> "zstd" in ncz.why("32015")
     True
     """
-    return _run(["plugins", "why", query, *_arguments(options)])
+    return _run(["plugins", "why", query], options)
 
 
 def _location(source: Source) -> str:
@@ -249,7 +252,7 @@ def _report(
     options: dict[str, Any],
     progress: Callable[[str, int, int], object] | bool | None = None,
 ) -> R:
-    said = _run([*command, "--json", *_arguments(options)], progress)
+    said = _run([*command, "--json"], options, progress)
     report = json.loads(said)
     known = {name.name for name in fields(of)} - {"json"}
     return of(json=report, **{name: value for name, value in report.items() if name in known})
@@ -282,10 +285,22 @@ def _text_of(name: str, value: Any) -> str:
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
+def _unexpected(command: list[str], name: str, others: Iterable[str] = ()) -> TypeError:
+    """The error of an option that does not exist."""
+    function = "why" if command[:2] == ["plugins", "why"] else command[0]
+    meant = [other for other in others if other not in _NOT_OPTIONS]
+    hint = f"; did you mean {meant[0]!r}?" if meant else ""
+    return TypeError(f"{function}() got an unexpected option {name!r}{hint}")
+
+
 def _run(
-    arguments: list[str],
+    command: list[str],
+    options: dict[str, Any],
     progress: Callable[[str, int, int], object] | bool | None = None,
 ) -> str:
+    for name in _NOT_OPTIONS:
+        if name in options:
+            raise _unexpected(command, name)
     program = _programs.find("ncz")
     if program is None:
         raise Error("the program ncz is not installed beside this package; install the wheel again")
@@ -302,7 +317,7 @@ def _run(
     with tempfile.TemporaryFile() as output:
         # In a session of its own: Ctrl-C comes to this process, which passes it on once.
         child = subprocess.Popen(
-            [program, *arguments],
+            [program, *command, *_arguments(options)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.PIPE,
@@ -331,7 +346,13 @@ def _run(
         return said
     if status == 130:
         raise KeyboardInterrupt
-    raise Error(_text(complaints) or f"the program ncz ended with {status}")
+    text = _text(complaints)
+    if found := re.match(r"unexpected argument '--(\S+)' found", text):
+        names = [one.replace("-", "_") for one in [found[1], *re.findall(r"'--([\w-]+)'", text[found.end() :])]]
+        if names[0] in (name.rstrip("_") for name in options):
+            similar = names[1:] if "similar argument" in text else []
+            raise _unexpected(command, names[0], similar)
+    raise Error(text or f"the program ncz ended with {status}")
 
 
 def _read(stream: IO[bytes] | None, lines: queue.SimpleQueue[str | None]) -> None:
@@ -376,6 +397,9 @@ def _text(complaints: list[str]) -> str:
     """What the program wrote about its error, as one line: the error and its causes."""
     started = next((at for at, line in enumerate(complaints) if line.startswith("error: ")), 0)
     parts = [line.strip().removeprefix("error: ").removeprefix("because: ") for line in complaints[started:]]
+    # After that are the usage of the command, and its help.
+    ended = next((at for at, part in enumerate(parts) if part.startswith(("Usage: ", "For more information, "))), None)
+    parts = parts[:ended]
     return ": ".join(parts)
 
 

@@ -105,9 +105,33 @@ def test_errors_have_the_text_of_the_command(fixtures, tmp_path):
     assert str(caught.value) == said.removeprefix("error: ").strip()
     with pytest.raises(ncz.Error, match="cannot use --codec.*: no codec for numcodecs codec"):
         ncz.copy(fixtures / "ocean.nczarr", tmp_path / "out.zarr", codec={"id": "no-such"})
-    with pytest.raises(ncz.Error, match="--no-such-option"):
-        ncz.copy(fixtures / "ocean.nczarr", tmp_path / "out.zarr", no_such_option=1)
+    with pytest.raises(ncz.Error) as caught:
+        ncz.copy(fixtures / "ocean.nczarr", tmp_path / "out.zarr", compress=True, deflate=1)
+    assert str(caught.value) == "the argument '--compress' cannot be used with '--deflate <LEVEL>'"
     assert not (tmp_path / "out.zarr").exists()
+
+
+def test_options_that_do_not_exist_are_unexpected_arguments(fixtures, tmp_path):
+    source = fixtures / "ocean.nczarr"
+    for call, text in [
+        (lambda: ncz.copy(source, tmp_path / "a", codecs="zstd"), "copy.. .* 'codecs'; did you mean 'codec'?"),
+        (lambda: ncz.copy(source, tmp_path / "a", no_plugin=True), "copy.. .* 'no_plugin'; did you mean 'no_plugins'?"),
+        (lambda: ncz.copy(source, tmp_path / "a", reader="hdf5"), "copy.. .* 'reader'; did you mean 'readers'?"),
+        (lambda: ncz.copy(source, tmp_path / "a", dry_run=True), "copy.. .* 'dry_run'"),
+        (lambda: ncz.copy(source, tmp_path / "a", json=True), "copy.. .* 'json'"),
+        (lambda: ncz.copy(source, tmp_path / "a", xyz=1, threads=2), "copy.. .* 'xyz'"),
+        (lambda: ncz.verify(source, help=True), "verify.. .* 'help'"),
+        (lambda: ncz.bench(source, "lat", tim=1), "bench.. .* 'tim'; did you mean 'time'?"),
+        (lambda: ncz.info(source, version=True), "info.. .* 'version'"),
+        (lambda: ncz.plugins(jso=True), "plugins.. .* 'jso'"),
+        (lambda: ncz.why("zstd", json=True), "why.. .* 'json'"),
+    ]:
+        with pytest.raises(TypeError) as caught:
+            call()
+        wanted = text.replace(".. .* ", "() got an unexpected option ")
+        assert str(caught.value) == wanted
+    assert not (tmp_path / "a").exists()
+    assert ncz.verify(source, repair=True, dry_run=True).findings
 
 
 def test_a_callable_that_fails_ends_the_copy(fixtures, tmp_path):
