@@ -58,14 +58,12 @@ impl Handle {
     fn new(
         py: Python<'_>,
         location: String,
-        threads: Option<usize>,
+        threads: Option<&Bound<'_, PyAny>>,
         plugins: Option<Vec<PathBuf>>,
         shuffle_size: Option<&str>,
     ) -> PyResult<Self> {
         let shuffle = array_codecs::shuffle_reading(shuffle_size)?;
-        if threads == Some(0) {
-            return Err(Failure::new(Kind::Value, "threads: expected 1 or more, got 0").into());
-        }
+        let threads = threads::checked(threads)?;
         let state = Mutex::new(State { process: std::process::id(), opened: None });
         let handle = Self { location, threads, plugins, shuffle, state };
         let opened = handle.open(py)?;

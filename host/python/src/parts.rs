@@ -11,9 +11,6 @@ use crate::errors::{Failure, Kind};
 use crate::threads::{Stop, detached, interruptible};
 use crate::{plugins, threads};
 
-/// As for `--threads`.
-const MOST_THREADS: usize = 1024;
-
 /// Stops after Ctrl-C.
 struct Stoppable(Stop);
 
@@ -32,15 +29,11 @@ fn run_part(
     py: Python<'_>,
     plan: String,
     part: usize,
-    threads: Option<usize>,
+    threads: Option<&Bound<'_, PyAny>>,
     memory: Option<u64>,
     verify: bool,
 ) -> PyResult<(u64, u64, u64, f64)> {
-    if threads.is_some_and(|threads| !(1..=MOST_THREADS).contains(&threads)) {
-        let text = format!("threads: expected 1 to {MOST_THREADS}, got {}", threads.unwrap_or_default());
-        return Err(Failure::new(Kind::Value, text).into());
-    }
-    let worker = PartWorker { memory, verify, ..worker(py, threads)? };
+    let worker = PartWorker { memory, verify, ..worker(py, threads::checked(threads)?)? };
     interruptible(
         py,
         |_| Ok(()),

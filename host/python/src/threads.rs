@@ -1,5 +1,6 @@
 //! Threads: the pool of this process, work without the interpreter's lock, and Ctrl-C.
 
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -7,10 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ncz::model::Pool;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
 use crate::errors::{Failure, Kind};
 
+/// As for `--threads`.
+const MOST_THREADS: usize = 1024;
 /// The time between two questions whether Ctrl-C was pressed.
 const ASK: Duration = Duration::from_millis(50);
 
@@ -69,15 +73,30 @@ pub(crate) fn shared_pool(py: Python<'_>, threads: Option<usize>) -> Result<Pool
     }
 }
 
+/// The number of threads that a caller asks for.
+///
+/// # Errors
+/// It is below 1, above [`MOST_THREADS`], or no integer.
+pub(crate) fn checked(threads: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
+    let Some(asked) = threads else { return Ok(None) };
+    match asked.extract::<usize>() {
+        Ok(threads) if (1..=MOST_THREADS).contains(&threads) => Ok(Some(threads)),
+        Err(error) if !error.is_instance_of::<PyOverflowError>(asked.py()) => Err(error),
+        // Negative numbers overflow, too.
+        _ => Err(out_of_bounds("threads", asked).into()),
+    }
+}
+
+fn out_of_bounds(name: &str, got: impl Display) -> Failure {
+    Failure::new(Kind::Value, format!("{name}: expected 1 to {MOST_THREADS}, got {got}"))
+}
+
 /// The number in `NCZ_THREADS`.
 fn of_environment() -> Result<Option<usize>, Failure> {
     let Some(text) = std::env::var_os("NCZ_THREADS").filter(|text| !text.is_empty()) else { return Ok(None) };
     match text.to_str().and_then(|text| text.trim().parse().ok()) {
-        Some(threads) if threads > 0 => Ok(Some(threads)),
-        _ => Err(Failure::new(
-            Kind::Value,
-            format!("NCZ_THREADS: expected a number from 1 on, got {}", text.display()),
-        )),
+        Some(threads) if (1..=MOST_THREADS).contains(&threads) => Ok(Some(threads)),
+        _ => Err(out_of_bounds("NCZ_THREADS", text.display())),
     }
 }
 
@@ -99,13 +118,11 @@ impl Threads {
 /// Parameters
 /// ----------
 /// threads : int, optional
-///     None is the default again: ``NCZ_THREADS``, else one for each core.
+///     From 1 to 1024. None is the default again: ``NCZ_THREADS``, else one for each core.
 #[pyfunction]
 #[pyo3(signature = (threads=None))]
-fn set_threads(_py: Python<'_>, threads: Option<usize>) -> PyResult<()> {
-    if threads == Some(0) {
-        return Err(Failure::new(Kind::Value, "threads: expected 1 or more, got 0").into());
-    }
+fn set_threads(threads: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let threads = checked(threads)?;
     let mut state = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     let state = state.of_this_process();
     state.chosen = threads;

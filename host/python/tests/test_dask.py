@@ -225,9 +225,9 @@ def test_values_without_meaning_are_refused(fixtures, tmp_path):
     for parts in (0, -1):
         with pytest.raises(ValueError, match="expected 1 or more"):
             ncz.dask.plan_copy(source, target, parts=parts)
-    plan = ncz.dask.plan_copy(source, target, parts=100)
+    plan = ncz.dask.plan_copy(ncz.open(source), target, parts=100)
     assert len(plan) < 100 and plan.run(99)["chunks"] == 0
-    for threads in (0, 1025, 5000):
+    for threads in (-1, 0, 1025, 5000):
         with pytest.raises(ValueError, match="threads: expected 1 to 1024"):
             plan.run(0, threads=threads)
     plan.discard()

@@ -58,6 +58,16 @@ def test_structure(ocean):
     assert air.codecs == [{"id": "shuffle", "elementsize": 0}, {"id": "zlib", "level": 4}]
     assert air.attrs["units"] == "degC" and air.attrs["_FillValue"].dtype == np.float32
     assert ocean["model"] == ocean.groups["model"] and len(ocean) == 6
+    for variable in [air, salinity, ocean["time"]]:
+        wanted = variable[...]
+        assert (variable.itemsize, variable.nbytes) == (wanted.itemsize, wanted.nbytes)
+
+
+def test_other_keys_than_names_are_not_in_the_mapping(ocean):
+    for key in [0, None, b"lat", ("lat",)]:
+        with pytest.raises(KeyError):
+            ocean[key]
+        assert key not in ocean and ocean.get(key) is None
 
 
 KEYS = [
@@ -71,6 +81,8 @@ KEYS = [
     (slice(10, 2), 0),
     (slice(12, 1, -4), slice(-3, None), slice(1, 2)),
     (np.int64(3), ..., slice(0, 4, 2)),
+    slice(None, None, 2**70),
+    (slice(None), slice(None, None, -(2**70)), slice(3, None, 2**63)),
 ]
 
 
@@ -86,6 +98,13 @@ def test_basic_indexing_is_that_of_numpy(ocean, key):
 @pytest.mark.parametrize("key", [16, -17, (0, 0, 0, 0), ([0, 1],), (..., ...), "lat", None], ids=str)
 def test_other_indices_are_refused_as_indices(ocean, key):
     with pytest.raises(IndexError):
+        ocean["air_temperature"][key]
+
+
+@pytest.mark.parametrize("key", [True, False, np.True_, np.array(True), (0, False), (..., True)], ids=str)
+def test_truth_values_are_no_indices(ocean, key):
+    """In numpy they add a dimension."""
+    with pytest.raises(IndexError, match="expected integers, slices and '...', got "):
         ocean["air_temperature"][key]
 
 

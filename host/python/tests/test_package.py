@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import ncz
 from ncz import _programs
 
@@ -37,6 +39,27 @@ def test_threads_are_chosen_per_process():
     code = "import ncz; print(ncz.threads())"
     said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert said.stdout == "5\n"
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1025, 10**9, 2**70, -(2**70)])
+def test_numbers_of_threads_that_no_machine_has_are_refused_at_once(fixtures, threads):
+    wanted = f"threads: expected 1 to 1024, got {threads}"
+    with pytest.raises(ValueError, match=wanted):
+        ncz.open(fixtures / "ocean.nczarr", threads=threads)
+    with pytest.raises(ValueError, match=wanted):
+        ncz.set_threads(threads)
+    environment = os.environ | {"NCZ_THREADS": str(threads)}
+    command = [sys.executable, "-c", "import ncz; ncz.threads()"]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True).stderr
+    assert f"ValueError: NCZ_THREADS: expected 1 to 1024, got {threads}" in said
+
+
+@pytest.mark.parametrize("threads", [1.5, "2"])
+def test_numbers_of_threads_are_integers(fixtures, threads):
+    with pytest.raises(TypeError):
+        ncz.open(fixtures / "ocean.nczarr", threads=threads)
+    with pytest.raises(TypeError):
+        ncz.set_threads(threads)
 
 
 def test_the_pool_of_a_parent_is_not_used_after_a_fork():

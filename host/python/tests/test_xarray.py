@@ -4,12 +4,15 @@ import pickle
 import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
 
 import dask
+import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
+import zarr
 
 import ncz
 import ncz.xarray
@@ -109,8 +112,6 @@ def test_the_fill_value_of_zarr_masks_where_xarray_masks(tmp_path):
     for version, masked in [(2, True), (3, False)]:
         path = tmp_path / f"{version}.zarr"
         values.to_zarr(path, zarr_format=version, encoding={"v": {"_FillValue": None}})
-        import zarr
-
         zarr.create_array(
             f"{path}/w",
             shape=(3,),
@@ -177,3 +178,90 @@ async def test_variables_load_asynchronously(ocean):
     dataset = xr.open_dataset(ocean, engine="ncz")
     loaded = await dataset.air_temperature.load_async()
     np.testing.assert_array_equal(loaded, xr.open_dataset(ocean, engine="ncz").air_temperature)
+
+
+WRITERS = {
+    "zarr 2": lambda data, path: data.to_zarr(path, zarr_format=2, consolidated=False),
+    "zarr 3": lambda data, path: data.to_zarr(path, zarr_format=3, consolidated=False),
+    "netcdf4": lambda data, path: data.to_netcdf(path, engine="netcdf4"),
+    "h5netcdf": lambda data, path: data.to_netcdf(path, engine="h5netcdf"),
+}
+
+
+def read_by_others(path, writer):
+    if writer.startswith("zarr"):
+        return xr.open_dataset(path, engine="zarr", consolidated=False, decode_timedelta=True)
+    return xr.open_dataset(path, engine="netcdf4", decode_timedelta=True)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("fill", ["NaT", 0])
+def test_dates_and_durations_are_written_as_they_were_read(tmp_path, fill, version, writer):
+    wanted = {}
+    group = zarr.open_group(tmp_path / "in.zarr", mode="w", zarr_format=version)
+    for name in ["M8[s]", "M8[ns]", "m8[s]", "m8[ns]"]:
+        values = np.array([500_000_000, "NaT", 500_000_001, 0], name)
+        names = {"dimension_names": ["x"]} if version == 3 else {"attributes": {"_ARRAY_DIMENSIONS": ["x"]}}
+        array = group.create_array(name, shape=(4,), dtype=name, fill_value=np.array(fill, name)[()], **names)
+        array[:] = values
+        wanted[name] = values
+    for mask in [None, True, False]:
+        path = tmp_path / f"out-{mask}"
+        with xr.open_dataset(tmp_path / "in.zarr", engine="ncz", use_zarr_fill_value_as_mask=mask) as read:
+            WRITERS[writer](read, path)
+        with read_by_others(path, writer) as written:
+            for name, values in wanted.items():
+                np.testing.assert_array_equal(written[name].values, values, err_msg=name)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("source", ["big-endian.nc", "big-endian.zarr"])
+def test_big_endian_unsigned_numbers_are_masked_in_what_is_written(tmp_path, source, writer):
+    path = tmp_path / source
+    if source.endswith(".nc"):
+        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
+            file.createDimension("x", 4)
+            variable = file.createVariable("v", "i2", ("x",), fill_value=3)
+            variable.set_auto_maskandscale(False)
+            variable.setncattr("_Unsigned", "true")
+            variable[:] = [0, 3, 4, -5]
+    else:
+        group = zarr.open_group(path, mode="w", zarr_format=2)
+        attributes = {"_Unsigned": "true", "_ARRAY_DIMENSIONS": ["x"]}
+        array = group.create_array("v", shape=(4,), dtype=">i2", fill_value=3, attributes=attributes)
+        array[:] = [0, 3, 4, -5]
+    wanted = [0, np.nan, 4, 65531]
+    with xr.open_dataset(path, engine="ncz") as read:
+        np.testing.assert_array_equal(read.v, wanted)
+        assert read.v.encoding["dtype"] == np.dtype("i2")
+        WRITERS[writer](read, tmp_path / "out")
+    with read_by_others(tmp_path / "out", writer) as written:
+        np.testing.assert_array_equal(written.v, wanted)
+
+
+@pytest.mark.parametrize("mask", [None, True])
+def test_the_fill_value_goes_before_an_attribute_that_differs_and_a_warning_says_so(tmp_path, mask):
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w", zarr_format=2)
+    attributes = {"_FillValue": 2, "_ARRAY_DIMENSIONS": ["x"]}
+    for name in ["v", "w"]:
+        group.create_array(name, shape=(4,), dtype="i2", fill_value=1, attributes=attributes)[:] = range(4)
+    options = {} if mask is None else {"use_zarr_fill_value_as_mask": mask}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ours = xr.open_dataset(tmp_path / "a.zarr", engine="ncz", drop_variables="w", **options)
+    said = [str(one.message) for one in caught]
+    assert said == ["/v: its attribute _FillValue differs from its fill_value, which missing chunks read as"]
+    with xr.open_dataset(tmp_path / "a.zarr", engine="zarr", consolidated=False, **options) as theirs:
+        xr.testing.assert_identical(ours, theirs.drop_vars("w"))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_raw_bytes_have_no_missing_values(tmp_path, version):
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w", zarr_format=version)
+    names = {"dimension_names": ["x"]} if version == 3 else {"attributes": {"_ARRAY_DIMENSIONS": ["x"]}}
+    values = np.array([b"abc", b"\0\0\0"], "V3")
+    group.create_array("v", shape=(2,), dtype="V3", **names)[:] = values
+    for mask in [None, True, False]:
+        with xr.open_dataset(tmp_path / "a.zarr", engine="ncz", use_zarr_fill_value_as_mask=mask) as read:
+            assert read.v.values.tolist() == values.tolist()
