@@ -22,7 +22,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const CHUNK: u64 = 64 * 64;
-const CHUNKS: u64 = 200;
+const CHUNKS: u64 = 100;
 
 /// One test at a time, because the allocator counts for the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -31,6 +31,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn after_the_first_chunks_nothing_is_allocated() -> Result<(), Box<dyn Error>> {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let plugins = ncz_test_support::build_plugins()?;
+    let data: Vec<u8> = (0..CHUNKS * CHUNK).flat_map(|i| ((i / 7) as f32).sqrt().to_le_bytes()).collect();
     for codec in [
         "[]",
         r#"[{"id":"shuffle","elementsize":4},{"id":"zlib","level":1}]"#,
@@ -49,8 +50,6 @@ fn after_the_first_chunks_nothing_is_allocated() -> Result<(), Box<dyn Error>> {
             let face = if native.is_some() { "native" } else { "built-in" };
             for threads in [1, 2] {
                 let (_folder, array) = dataset(codec, native.clone(), threads)?;
-                let data: Vec<u8> =
-                    (0..CHUNKS * CHUNK).flat_map(|i| ((i / 7) as f32).sqrt().to_le_bytes()).collect();
                 let mut out = vec![0; data.len()];
                 let write = |from: u64, to: u64| {
                     part(from, to, |slab, range| {

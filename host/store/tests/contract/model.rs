@@ -6,7 +6,7 @@ use ncz_store::{Depth, Prefix, ReadRange, StoreError, StoreExt, WriteMode};
 use proptest::prelude::*;
 
 use super::objects::keys;
-use super::stores::{key, stores};
+use super::stores::{key, sequences, stores};
 
 #[derive(Debug, Clone)]
 enum Operation {
@@ -18,7 +18,7 @@ enum Operation {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(sequences()))]
 
     #[test]
     fn every_store_behaves_like_a_map(operations in prop::collection::vec(operation(), 1..40)) {

@@ -16,6 +16,11 @@ pub(crate) struct Fixture {
     pub(crate) _folder: Option<TempDir>,
 }
 
+/// How many sequences of operations are tried.
+pub(crate) fn sequences() -> u32 {
+    60
+}
+
 /// Every kind of store, empty.
 pub(crate) fn stores() -> Vec<Fixture> {
     let mut all = vec![

@@ -13,7 +13,7 @@ use ncz::store::testing::{Fault, Faulty};
 use ncz::store::{Depth, EntryKind, MemoryStore, Prefix, Store, StoreExt, WriteMode};
 use ncz::zarr::Dataset;
 
-use super::helpers::{explained, memory, objects, open, session, spec, values};
+use super::helpers::{explained, faults_of, memory, objects, open, session, spec, values};
 
 const FILL: i32 = -1;
 
@@ -209,7 +209,7 @@ pub(crate) fn copy_of(store: &MemoryStore) -> Arc<MemoryStore> {
 fn whichever_operation_is_the_last_the_target_has_its_old_or_its_new_records() {
     const OLD: i32 = 3;
     const NEW: i32 = 8;
-    for format in [Format::NCZARR, Format::Zarr2, Format::Zarr3] {
+    for (turn, format) in [Format::NCZARR, Format::Zarr2, Format::Zarr3].into_iter().enumerate() {
         let original = Side { format, ..side(0..OLD) }.store();
         let source = side(OLD..NEW).dataset();
         let attempt = |fault| {
@@ -222,7 +222,7 @@ fn whichever_operation_is_the_last_the_target_has_its_old_or_its_new_records() {
         result.unwrap();
         assert!(total > 30, "{total}");
         check(&open(store, &session(1)), NEW);
-        for fault in (0..total).flat_map(|n| [Fault::From(n), Fault::Once(n), Fault::AfterDoing(n)]) {
+        for fault in faults_of(total, turn) {
             let (store, result, _) = attempt(fault);
             let dataset = open(store.clone(), &session(1));
             let lens: Vec<u64> =

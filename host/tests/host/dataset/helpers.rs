@@ -8,9 +8,21 @@ use std::sync::Arc;
 use ncz::model::{Array, Elements, Hierarchy, LossyGuard, Pool, Session, Slab};
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
+use ncz::store::testing::Fault;
 use ncz::store::{Access, Depth, EntryKind, FileStore, MemoryStore, Prefix, Store, StoreExt};
 use ncz::zarr::Dataset;
 use ncz::zarr::metadata::ReadOptions;
+use ncz_test_support::takes_all;
+
+/// The faults of a store with this many operations: each operation meets one of three kinds, another one with another
+/// `turn`. With `NCZ_INTERRUPTED=all` it meets all.
+pub(crate) fn faults_of(operations: u64, turn: usize) -> impl Iterator<Item = Fault> {
+    let is_all = takes_all("NCZ_INTERRUPTED");
+    (0..operations).flat_map(move |n| {
+        let kinds = [Fault::From(n), Fault::Once(n), Fault::AfterDoing(n)].into_iter().enumerate();
+        kinds.filter(move |(kind, _)| is_all || (n as usize + turn) % 3 == *kind).map(|(_, fault)| fault)
+    })
+}
 
 pub(crate) fn session(threads: usize) -> Session {
     let registry = Registry::builder().no_plugins(true).build();

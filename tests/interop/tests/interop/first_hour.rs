@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ncz_test_support::{build_binary, python, run, workspace_root};
 
-use crate::template::Target;
+use crate::template::{Filter, Target, alone, h5py_and_netcdf_use_it, passes_everything};
 
 const SCRIPTS: &str = "tests/first_hour";
 /// What cargo may take on a slow machine with nothing built yet.
@@ -48,13 +48,17 @@ fn a_newcomer_learns_why_a_plugin_is_refused() {
 
 #[test]
 fn a_newcomer_writes_a_codec_in_rust_and_in_c_and_uses_it_in_h5py() {
-    let Some(printed) = follow("codec.sh", Some(&Target::lock())) else { return };
+    let target = Target::lock();
+    let Some(printed) = follow("codec.sh", Some(&target)) else { return };
     for (name, id) in [("acme-fpz", 32900), ("acme-fp2", 32901)] {
         let in_h5py = format!("\nTrue ({id}, 1, (4,), b'{name}')\n");
         assert!(printed.contains(&in_h5py), "no {in_h5py}\n{printed}");
         assert!(printed.contains(&format!("{name} (HDF5 filter {id}) comes from")), "{printed}");
     }
     assert_eq!(printed.matches("fit at level 5").count(), 2, "{printed}");
+    let library = alone(&target.folder.join("release/libh5acme_fpz.so"));
+    passes_everything(&library.path().join("libh5acme_fpz.so"));
+    h5py_and_netcdf_use_it(&Filter { id: 32900, name: "acme-fpz" }, &["netcdf"], library.path());
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use ncz::model::{Attribute, Elements, Pool, Session, Slab};
 use ncz::store::{Access, FileStore};
 use ncz::zarr::Dataset;
-use ncz_test_support::{Python, python};
+use ncz_test_support::python;
 use serde_json::{Value, json};
 
-use crate::harness::{builtins, explained, run_json, run_script};
+use crate::harness::{builtins, explained, run_json};
 
 const SCRIPT: &str = "growing.py";
 
@@ -47,8 +47,8 @@ fn append(path: &Path, start: u64, end: u64) {
     dataset.finish().unwrap_or_else(|error| panic!("{}", explained(&error)));
 }
 
-/// All programs, and we ourselves, find this many rows.
-fn compare(python: &Python, kind: &str, path: &Path, len: u64, programs: usize, title: &str) {
+/// We ourselves and all programs, which found `theirs`, find this many rows.
+fn compare(theirs: &Value, kind: &str, path: &Path, len: u64, programs: usize, title: &str) {
     let dataset = opened(path);
     for name in ["a", "b"] {
         let array = dataset.array(name).unwrap();
@@ -58,8 +58,7 @@ fn compare(python: &Python, kind: &str, path: &Path, len: u64, programs: usize, 
         let wanted: Vec<u8> = rows(name, 0, len).concat().into_iter().flat_map(i32::to_ne_bytes).collect();
         assert_eq!(out, wanted, "{kind} {name}");
     }
-    let found = run_json(python, SCRIPT, &["read", kind, path.to_str().unwrap()], None);
-    let found = found.as_object().unwrap();
+    let found = theirs.as_object().unwrap();
     assert_eq!(found.len(), programs, "{found:?}");
     let wanted: Value = json!({"a": rows("a", 0, len), "b": rows("b", 0, len).concat(), "title": title});
     for (program, found) in found {
@@ -70,23 +69,25 @@ fn compare(python: &Python, kind: &str, path: &Path, len: u64, programs: usize, 
 #[test]
 fn what_netcdf_c_xarray_and_zarr_python_made_grows_by_us_and_by_them_in_turn() {
     let Ok(python) = python() else { return };
-    for (kind, programs) in [("netcdf", 3), ("xarray2", 4), ("xarray3", 3), ("sharded", 2)] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("grown.zarr");
-        let text = path.to_str().unwrap();
-        let theirs = |arguments: &[&str]| {
-            run_script(&python, SCRIPT, arguments, None)
-                .success(kind)
-                .unwrap_or_else(|error| panic!("{error}"));
-        };
-        theirs(&["make", kind, text, "3"]);
-        compare(&python, kind, &path, 3, programs, "grown");
-        append(&path, 3, 5);
-        compare(&python, kind, &path, 5, programs, "5 rows");
-        theirs(&["append", kind, text, "5", "8"]);
-        let title = if kind.starts_with("xarray") { "grown" } else { "5 rows" };
-        compare(&python, kind, &path, 8, programs, title);
-        append(&path, 8, 9);
-        compare(&python, kind, &path, 9, programs, "9 rows");
-    }
+    let folder = tempfile::tempdir().unwrap();
+    let kinds = [("netcdf", 3), ("xarray2", 4), ("xarray3", 3), ("sharded", 2)];
+    let theirs = |action: &str, rows: &[&str]| {
+        run_json(&python, SCRIPT, &[&[action, folder.path().to_str().unwrap()], rows].concat(), None)
+    };
+    let all_find = |len: u64, title: &dyn Fn(&str) -> &'static str| {
+        let found = theirs("read", &[]);
+        for (kind, programs) in kinds {
+            compare(&found[kind], kind, &folder.path().join(kind), len, programs, title(kind));
+        }
+    };
+    let append_to_all =
+        |start, end| kinds.iter().for_each(|(kind, _)| append(&folder.path().join(kind), start, end));
+    theirs("make", &["3"]);
+    all_find(3, &|_| "grown");
+    append_to_all(3, 5);
+    all_find(5, &|_| "5 rows");
+    theirs("append", &["5", "8"]);
+    all_find(8, &|kind| if kind.starts_with("xarray") { "grown" } else { "5 rows" });
+    append_to_all(8, 9);
+    all_find(9, &|_| "9 rows");
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use ncz::codec::Container;
 use ncz::registry::Registry;
 use ncz::registry::chain::FilterChain;
-use ncz_test_support::{Python, build_plugins, python};
+use ncz_test_support::{Python, build_plugins, python, takes_all};
 use serde_json::Value;
 
 use crate::harness::{builtins, explained, filters, run_script, try_bind};
@@ -113,7 +113,8 @@ fn hdf5_and_the_built_in_codecs_read_each_others_chunks() {
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
     let wrote = own.iter().filter(|own| own.is_some()).count();
-    assert!(wrote > 18_000 && refused[&ZFP] < 300, "{wrote} written, {refused:?} refused");
+    let least = if takes_all("NCZ_MATRIX") { 18_000 } else { 6000 };
+    assert!(wrote > least && refused[&ZFP] < 300, "{wrote} written, {refused:?} refused");
 }
 
 #[test]

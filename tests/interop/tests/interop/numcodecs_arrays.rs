@@ -8,7 +8,7 @@ use ncz::model::{Elements, Pool, Session, Slab};
 use ncz::store::{Access, FileStore};
 use ncz::zarr::Dataset;
 use ncz::zarr::metadata::ReadOptions;
-use ncz_test_support::python;
+use ncz_test_support::{python, takes_all};
 use serde_json::Value;
 
 use crate::harness::{builtins, explained, ncz_ok, run_script};
@@ -31,7 +31,8 @@ fn arrays_with_every_codec_of_numcodecs_are_exchanged_with_zarr_python_zarrs_and
     assert_eq!(refused.len(), 6, "{refused:#?}");
     assert!(refused.iter().all(|text| text.starts_with("v3 int8") && text.contains("Invalid endianness")));
     let cases = made["cases"].as_array().unwrap();
-    assert!(cases.len() > 800, "{}", cases.len());
+    let is_all = takes_all("NCZ_MATRIX");
+    assert!(cases.len() > if is_all { 800 } else { 400 }, "{}", cases.len());
     let (mut faults, mut spoiled) = (Vec::new(), 0);
     for version in ["v2", "v3"] {
         let path = |name: &str| folder.path().join(version).join(name);
@@ -65,6 +66,7 @@ fn arrays_with_every_codec_of_numcodecs_are_exchanged_with_zarr_python_zarrs_and
     assert_eq!(counts["zarr-python"], cases.len());
     // Of zarrs and tensorstore those with codecs that they have.
     for (reader, least) in [("zarrs", 100), ("tensorstore", 60)] {
+        let least = if is_all { least } else { least / 3 };
         assert!(counts[reader].as_u64() >= Some(least), "{counts}");
     }
 }

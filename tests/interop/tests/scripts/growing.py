@@ -1,9 +1,9 @@
 """Makes datasets, lets them grow and reads them, with netcdf-c, xarray and zarr-python.
 
-growing.py make KIND FOLDER ROWS         a(t, x) and b(t) of that many rows
-growing.py append KIND FOLDER START END  the rows from START to before END
-growing.py read KIND FOLDER              prints what each program that reads the kind finds
-KIND is netcdf, xarray2, xarray3 or sharded (zarr-python).
+growing.py make FOLDER ROWS         a(t, x) and b(t) of that many rows
+growing.py append FOLDER START END  the rows from START to before END
+growing.py read FOLDER              prints what each program that reads a kind finds, by kind
+FOLDER has a dataset of each kind, named after it.
 """
 
 import ctypes
@@ -18,6 +18,7 @@ import zarr
 from values import mapped
 
 COLUMNS = 3
+KINDS = ("netcdf", "xarray2", "xarray3", "sharded")  # the last by zarr-python
 
 
 def a(start, end):
@@ -103,9 +104,10 @@ def read(kind, folder):
         with netCDF4.Dataset(f"file://{pathlib.Path(folder).resolve()}#mode={mode}") as opened:
             opened.set_auto_maskandscale(False)
             note("netcdf-c", lambda name: opened[name][...], opened.title)
-    print(json.dumps(found))
+    return found
 
 
 if __name__ == "__main__":
-    action, kind, folder, *numbers = sys.argv[1:]
-    {"make": make, "append": append, "read": read}[action](kind, folder, *map(int, numbers))
+    action, folder, *numbers = sys.argv[1:]
+    act = {"make": make, "append": append, "read": read}[action]
+    print(json.dumps({kind: act(kind, f"{folder}/{kind}", *map(int, numbers)) for kind in KINDS}))

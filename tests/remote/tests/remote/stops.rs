@@ -15,6 +15,7 @@ use ncz::zarr::Dataset;
 use ncz_remote_tests::client::{self, BUCKET};
 use ncz_remote_tests::{NEW, OLD, Sample, contents, explained};
 use ncz_test_servers::S3Server;
+use ncz_test_support::takes_all;
 
 type Objects = BTreeMap<String, Bytes>;
 
@@ -48,8 +49,8 @@ impl Last {
     }
 }
 
-/// Runs `attempt` once without harm, then once for every third request that may be its last, each time with the objects
-/// that `prepare` has put, and `look` at what is left. `NCZ_STOPS=all` takes each request. Several services do this at the
+/// Runs `attempt` once without harm, then once for every fifth of the ways to end at a request, each time with the objects
+/// that `prepare` has put, and `look` at what is left. `NCZ_STOPS=all` takes all of them. Several services do this at the
 /// same time, since clients mostly wait.
 fn for_all_last_requests(
     prepare: impl Fn(&S3Server) + Sync,
@@ -63,7 +64,7 @@ fn for_all_last_requests(
     let requests = server.total();
     assert!((10..200).contains(&requests), "{requests} requests");
     let good = server.objects(BUCKET);
-    let step = if std::env::var_os("NCZ_STOPS").is_some_and(|value| value == "all") { 1 } else { 3 };
+    let step = if takes_all("NCZ_STOPS") { 1 } else { 5 };
     let (all, failed) = (Mutex::new(Last::all(requests).step_by(step)), AtomicU64::new(0));
     let next = || all.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {

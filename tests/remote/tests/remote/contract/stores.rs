@@ -6,11 +6,17 @@ use std::sync::{Arc, OnceLock};
 use ncz_store::s3::{Checksums, Credentials, S3Config, S3Store};
 use ncz_store::{Access, CreateOptions, Key, Store, WriteMode};
 use ncz_test_servers::S3Server;
+use ncz_test_support::takes_all;
 
 /// A store and what is called so.
 pub(crate) struct Fixture {
     pub(crate) name: &'static str,
     pub(crate) store: Arc<dyn Store>,
+}
+
+/// How many sequences of operations are tried; `NCZ_LASTING=all` takes more.
+pub(crate) fn sequences() -> u32 {
+    if takes_all("NCZ_LASTING") { 300 } else { 20 }
 }
 
 /// Every way to a store in S3.
