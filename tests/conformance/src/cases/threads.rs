@@ -20,8 +20,8 @@ use crate::sample::{Content, Sample};
 use crate::trial::Trial;
 
 const THREADS: usize = 4;
-/// How long threads run; and how often at least, for very slow codecs.
-const RUN: Duration = Duration::from_millis(250);
+/// How long threads run at levels up to 5, and how long at higher ones; and how often at least, for very slow codecs.
+const RUN: [Duration; 2] = [Duration::from_millis(80), Duration::from_millis(250)];
 const CALLS_MIN: usize = 8;
 
 /// The checks of this group.
@@ -135,7 +135,8 @@ fn run(trial: &mut Trial, works: &[Work]) -> Result<(), Ending> {
     let has_native = !trial.subject()?.native().is_empty();
     let note = if is_filter { ", which HDF5 never does" } else { "" };
     trial.step(format_args!("calls from {THREADS} threads at a time{note}"));
-    let (calls, wrong) = at_a_time(|thread, number| works[(thread + number) % works.len()].run());
+    let (calls, wrong) =
+        at_a_time(trial.level(), |thread, number| works[(thread + number) % works.len()].run());
     trial.figure("calls", calls);
     let Some(first) = wrong.first() else { return Ok(()) };
     let text = format!("{} of {calls} concurrent calls go wrong: {first}", wrong.len());
@@ -147,14 +148,15 @@ fn run(trial: &mut Trial, works: &[Work]) -> Result<(), Ending> {
 }
 
 /// Does something in several threads for a while: how often, and what went wrong.
-fn at_a_time(work: impl Fn(usize, usize) -> Result<(), String> + Sync) -> (usize, Vec<String>) {
+fn at_a_time(level: u8, work: impl Fn(usize, usize) -> Result<(), String> + Sync) -> (usize, Vec<String>) {
     let barrier = Barrier::new(THREADS);
+    let run = RUN[usize::from(level > 5)];
     let one = |thread: usize| {
         let mut wrong = Vec::new();
         let mut calls = 0;
         barrier.wait();
         let began = Instant::now();
-        while calls < CALLS_MIN || began.elapsed() < RUN {
+        while calls < CALLS_MIN || began.elapsed() < run {
             wrong.extend(work(thread, calls).err());
             calls += 1;
         }
@@ -180,7 +182,7 @@ fn conversions(trial: &mut Trial) -> Result<(), Ending> {
             let half = trial.codec()?;
             let alone: Vec<_> = texts(half.codec_id()).iter().map(|text| convert(half, text)).collect();
             let texts = texts(half.codec_id());
-            let (calls, wrong) = at_a_time(|thread, number| {
+            let (calls, wrong) = at_a_time(trial.level(), |thread, number| {
                 let which = (thread + number) % texts.len();
                 let now = convert(half, &texts[which]);
                 if now == alone[which] {
@@ -195,7 +197,7 @@ fn conversions(trial: &mut Trial) -> Result<(), Ending> {
         _ => {
             let codec = trial.native()?;
             let alone: Vec<_> = (0..=9).map(|word| configure(codec, word)).collect();
-            let (calls, wrong) = at_a_time(|thread, number| {
+            let (calls, wrong) = at_a_time(trial.level(), |thread, number| {
                 let word = (thread + number) % alone.len();
                 let now = configure(codec, word as u32);
                 if now == alone[word] { Ok(()) } else { Err(format!("{now:?}, not {:?}", alone[word])) }

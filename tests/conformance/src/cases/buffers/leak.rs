@@ -19,7 +19,7 @@ const ROUNDS: usize = 6;
 const WARM_UP: usize = 3;
 /// The fewest calls in a round, and the longest that a round takes at will.
 const CALLS_MIN: usize = 8;
-const ROUND: Duration = Duration::from_millis(15);
+const ROUND: Duration = Duration::from_millis(5);
 
 pub(super) fn leak(trial: &mut Trial) -> Result<(), Ending> {
     if probe::heap_in_use().is_none() {
