@@ -1,7 +1,7 @@
 """Writes datasets with xarray, zarr-python and netCDF4, and compares copies of them, as netCDF4 and xarray read both.
 
 to_netcdf.py write FOLDER           writes the sources
-to_netcdf.py compare SOURCE COPY    fails where the copy has other values, masks, attributes or dimensions
+to_netcdf.py compare SOURCE COPY..  fails where a copy has other values, masks, attributes or dimensions
 """
 
 import sys
@@ -93,7 +93,13 @@ def compare_netcdf(one, other):
         compare_netcdf(one.groups[name], other.groups[name])
 
 
-def compare(source, copy):
+def compare(*paths):
+    for source, copy in zip(paths[::2], paths[1::2]):
+        print(copy, file=sys.stderr)
+        compare_one(source, copy)
+
+
+def compare_one(source, copy):
     if source.endswith(".nc"):
         with netCDF4.Dataset(source) as one, netCDF4.Dataset(copy) as other:
             compare_netcdf(one, other)

@@ -67,7 +67,13 @@ impl Peers {
     }
 
     fn compare(&self, source: &Path, copy: &Path) {
-        self.run(&["compare", source.to_str().unwrap(), copy.to_str().unwrap()]);
+        self.compare_all(&[source.to_owned(), copy.to_owned()]);
+    }
+
+    /// Each source, and its copy after it.
+    fn compare_all(&self, paths: &[PathBuf]) {
+        let paths = paths.iter().map(|path| path.to_str().unwrap());
+        self.run(&["compare"].into_iter().chain(paths).collect::<Vec<_>>());
     }
 }
 
@@ -75,6 +81,7 @@ impl Peers {
 fn netcdf4_and_xarray_read_the_copies_as_their_sources() {
     let Some(peers) = Peers::new() else { return };
     for source in ["xarray2.zarr", "xarray3.zarr", "NETCDF4.nc", "NETCDF3_CLASSIC.nc"] {
+        let mut pairs = Vec::new();
         for (name, kind) in KINDS {
             let source = peers.path(source);
             let target = peers.path(&format!("{name}.nc"));
@@ -92,8 +99,9 @@ fn netcdf4_and_xarray_read_the_copies_as_their_sources() {
                 }
             }
             copied(&source, &target, options).unwrap();
-            peers.compare(&source, &target);
+            pairs.extend([source, target]);
         }
+        peers.compare_all(&pairs);
     }
 }
 

@@ -312,5 +312,5 @@ impl Bench {
 
 /// More than two parts.
 fn large() -> Vec<u8> {
-    (0..PART as u32 / 2 + 1000).flat_map(|n| n.to_le_bytes()).collect()
+    (0..PART as u32 / 2 + 1000).map(u32::to_le_bytes).collect::<Vec<_>>().into_flattened()
 }
