@@ -17,9 +17,9 @@ use super::super::threads::texts;
 /// Rounds whose growth counts. Caches stop growing before.
 const ROUNDS: usize = 6;
 const WARM_UP: usize = 3;
-/// The fewest calls in a round, and the longest that a round takes at will.
+/// The fewest calls in a round, and the longest that a round takes at will at levels up to 5, and at higher ones.
 const CALLS_MIN: usize = 8;
-const ROUND: Duration = Duration::from_millis(5);
+const ROUND: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(15)];
 
 pub(super) fn leak(trial: &mut Trial) -> Result<(), Ending> {
     if probe::heap_in_use().is_none() {
@@ -122,7 +122,7 @@ fn repeat(trial: &mut Trial, what: &str, mut calls: impl FnMut()) -> Result<(), 
         calls();
     }
     let each = began.elapsed() / CALLS_MIN as u32;
-    let count = (ROUND.as_nanos() / each.as_nanos().max(1))
+    let count = (ROUND[usize::from(trial.level() > 5)].as_nanos() / each.as_nanos().max(1))
         .clamp(CALLS_MIN as u128, trial.times(200) as u128 + 20) as usize;
     let mut sizes = Vec::with_capacity(ROUNDS + 1);
     for round in 0..WARM_UP + ROUNDS {
