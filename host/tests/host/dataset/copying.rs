@@ -176,7 +176,11 @@ proptest! {
         let same_order = order == source.order || source.shape.len() < 2;
         // netcdf-c opens no dataset with blosc on a scalar.
         let is_unread = to_nczarr && source.shape.is_empty() && source.codecs.contains("blosc");
-        if !rechunk && codecs.is_none() && same_order && !is_unread {
+        // It does not swap the fill value of missing chunks.
+        let order = |dataset: &Dataset| dataset.hierarchy().variable("/v").unwrap().dtype.order();
+        let is_swapped = order(&copy) != order(&dataset);
+        prop_assert!(!is_swapped || source.big && to_nczarr && source.format == Format::Zarr2);
+        if !rechunk && codecs.is_none() && same_order && !is_unread && !is_swapped {
             prop_assert!(summary.variables[0].unchanged);
             prop_assert_eq!(before, after);
         }

@@ -188,7 +188,10 @@ proptest! {
                 prop_assert_eq!(summary.variables[0].chunks as usize, existing(&original).len());
             }
             let same = codecs.is_none() && same_order && variable.sharding.is_some() == stored.shard.is_some();
-            prop_assert!(!same || summary.variables[0].unchanged);
+            // netcdf-c does not swap the fill value of missing chunks.
+            let original = source.hierarchy().variable("/v").unwrap();
+            let is_swapped = format.is_nczarr() && variable.dtype.order() != original.dtype.order();
+            prop_assert!(!same || summary.variables[0].unchanged || is_swapped);
         }
         // And back, in shards.
         let again = memory();

@@ -86,7 +86,7 @@ fn types_of_the_user_and_their_values_are_checked() {
         ("compound c { d a ; } ;", "", "there is no type \"d\""),
         ("opaque(2) o ; opaque(3) o ;", "", "there is a type \"o\" already"),
         ("opaque(2) o ;", "o v ; o v:a = 0X010203 ;", "the opaque value in bytes has 2"),
-        ("opaque(2) o ;", "o v ; o v:a = 0X012 ;", "two hexadecimal digits for each byte"),
+        ("opaque(2) o ;", "o v ; o v:a = 0X01234 ;", "the opaque value in bytes has 2"),
         ("opaque(2) o ;", "o v ; o v:a = 12 ;", "0X and the bytes"),
         ("byte enum e { A = 1 } ;", "e v ; e v:a = B ;", "there is no integer with the name \"B\""),
         (
