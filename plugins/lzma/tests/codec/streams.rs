@@ -112,7 +112,7 @@ fn a_dictionary_that_the_chunk_does_not_deserve_is_refused() {
     );
     assert_eq!(decode(&alone, &stream, 32 << 20).as_deref(), Ok(&b"abc"[..]));
     // xz: one byte in the header of the block, which has a CRC-32 over it.
-    let xz = coder(json!({"preset": 0}));
+    let xz = coder(json!({}));
     let mut stream = encode(&xz, b"abc");
     assert_eq!(stream[12..18], [2, 0, 33, 1, 22, 0], "the header of the block");
     stream[16] = 40;
