@@ -185,7 +185,8 @@ fn is_misread(
         return Ok(variable.attribute("_FillValue").is_some());
     }
     let is_filled = variable.fill.as_ref().is_some_and(|fill| !fill.is_zero());
-    let is_concerned = format.is_nczarr() && !was.is_nczarr() && is_filled && variable.dtype.size() > 1;
+    let is_new = matches!(format, Format::Nczarr(_)) && !was.is_nczarr();
+    let is_concerned = is_new && is_filled && variable.dtype.size() > 1;
     Ok(is_concerned && !missing_values::every_chunk_exists(source, original)?)
 }
 
